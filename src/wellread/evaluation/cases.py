@@ -27,16 +27,7 @@ from wellread.errors import RequestError, invalid_value
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.text.periods import first_moment, last_moment
-from wellread.types import (
-    Document,
-    DocumentFacts,
-    Filters,
-    Kind,
-    Mode,
-    PageMark,
-    Span,
-    TimeMark,
-)
+from wellread.types import Document, DocumentFacts, Filters, Kind, Mode, PageMark, Span, TimeMark
 from wellread.values.question import QuestionType
 
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")

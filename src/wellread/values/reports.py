@@ -8,16 +8,7 @@ from typing import Literal
 from wellread.types import Filters, Span
 from wellread.values.answers import Answer, Question
 
-FacetKind = Literal[
-    "question",
-    "side",
-    "entity",
-    "period",
-    "speaker",
-    "section",
-    "bridge",
-    "model",
-]
+FacetKind = Literal["question", "side", "entity", "period", "speaker", "section", "bridge", "model"]
 StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "source_removed"
 ]

@@ -171,8 +171,7 @@ _FLAGGED = (
 def feedback_of(row: Any) -> Feedback:
     """Build feedback from a row."""
     facts = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
-    plain = {**facts, **row.body}
-    return from_plain(Feedback, plain)
+    return from_plain(Feedback, {**facts, **row.body})
 
 
 _WORD_START = re.compile(r"(?<!\S)\S|\b\w")  # a word, or the sign before it, may start a citation
@@ -332,8 +331,7 @@ def _store_settled(connection: Connection, original: Feedback, final: Feedback) 
     )
     if not final.expired:
         plain = to_plain(final)
-        body = select(feedback.c.body).where(*unchanged)
-        stored = connection.execute(body).scalar()
+        stored = connection.execute(select(feedback.c.body).where(*unchanged)).scalar()
         if stored is not None:
             new_body = {**stored, "citations": plain["citations"], "sentences": plain["sentences"]}
             connection.execute(update(feedback).where(*unchanged).values(body=new_body))

@@ -98,8 +98,7 @@ class Forgetting(CataloguePart):
 
     def stale_answers(self) -> int:
         """The number of answers whose sources have changed or were removed."""
-        statement = select(func.count()).where(answers.c.stale.is_(True))
-        return int(self._values(statement)[0])
+        return int(self._values(select(func.count()).where(answers.c.stale.is_(True)))[0])
 
     # --- answers whose sources are not live ---
 
@@ -139,8 +138,7 @@ class Forgetting(CataloguePart):
 
     def rewritten(self) -> bool:
         """Whether nothing was deleted or replaced since the last rewrite."""
-        statement = select(properties.c.key).where(properties.c.key == DELETED)
-        return not self._rows(statement)
+        return not self._rows(select(properties.c.key).where(properties.c.key == DELETED))
 
     def rewrite(self) -> bool:
         """Rewrite the file, or the server's tables, so that no bytes of deleted rows remain.

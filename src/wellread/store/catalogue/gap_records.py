@@ -84,8 +84,7 @@ class GapLedger(CataloguePart):
 
     def of(self, ids: Iterable[int]) -> list[Gap]:
         """The gaps with these ids, ordered by id."""
-        matches = select(*FACTS).where(gaps.c.id.in_(list(ids))).order_by(gaps.c.id)
-        return _gaps(self._rows(matches))
+        return _gaps(self._rows(select(*FACTS).where(gaps.c.id.in_(list(ids))).order_by(gaps.c.id)))
 
     def waiting(self) -> list[Gap]:
         """The gaps that are not closed, most often asked first."""

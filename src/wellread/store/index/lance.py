@@ -154,8 +154,7 @@ class LanceIndex:
             return search.to_arrow()
 
         table = self._reading("search the index by words", run)
-        scores = table.column("_score").to_pylist()
-        return ranked(table.column("key").to_pylist(), scores, limit)
+        return ranked(table.column("key").to_pylist(), table.column("_score").to_pylist(), limit)
 
     def search_vector(self, vector: Floats, filters: Filters, limit: int) -> list[Candidate]:
         """See ``Index.search_vector``; exact below ``VECTOR_INDEX_ROWS`` rows."""

@@ -102,8 +102,7 @@ def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
     """Convert stored rows for comparison with the catalogue."""
     names = ("key", "collection", "search_text")
     columns = [rows.column(name).to_pylist() for name in names]
-    usable = _usable(rows.column("vector"))
-    return map(to_held_row, *columns, usable)
+    return map(to_held_row, *columns, _usable(rows.column("vector")))
 
 
 def _usable(vectors: pa.ChunkedArray) -> list[bool]:
@@ -119,10 +118,7 @@ def _usable(vectors: pa.ChunkedArray) -> list[bool]:
 
 def where(filters: Filters) -> str:
     """Return ``filters`` as a condition in LanceDB's SQL; empty without limits."""
-    parts = [
-        (_any_of if name in LISTS else one_of)(name, values)
-        for name, values in accepted_values(filters)
-    ]
+    parts = [one_of(name, values) for name, values in accepted_values(filters)]
     if filters.published_from:
         parts.append(f"published_at >= {_moment(filters.published_from)}")
     if filters.published_to:
@@ -131,17 +127,19 @@ def where(filters: Filters) -> str:
 
 
 def one_of(column: str, values: Iterable[str]) -> str:
-    """The condition that ``column`` is one of ``values``."""
-    return f"{column} IN ({', '.join(quoted(value) for value in values)})"
+    """The condition that ``column`` is one of ``values``; of a list, that an item is."""
+    accepted = ", ".join(quoted(value) for value in values)
+    is_list = column in LISTS
+    return (
+        f"array_has_any({column}, make_array({accepted}))"
+        if is_list
+        else f"{column} IN ({accepted})"
+    )
 
 
 def quoted(value: str) -> str:
     """Quote ``value`` as an SQL string; only the quote character has a meaning in it."""
     return "'" + value.replace("'", "''") + "'"
-
-
-def _any_of(column: str, values: Iterable[str]) -> str:
-    return f"array_has_any({column}, make_array({', '.join(quoted(value) for value in values)}))"
 
 
 def _moment(moment: datetime) -> str:

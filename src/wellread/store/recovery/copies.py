@@ -85,8 +85,7 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         part.chmod(PRIVATE)
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        digest = _digest_of(part)
-        path = folder / f"catalogue-{datetime.now(UTC):{MOMENT}}-{digest}.db"
+        path = folder / f"catalogue-{datetime.now(UTC):{MOMENT}}-{_digest_of(part)}.db"
         part.replace(path)
     except (sqlite3.Error, OSError) as error:
         if part.is_file():

@@ -116,8 +116,7 @@ def find_answer(connection: Connection, answer_id: str) -> Answer | None:
 
 def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]:
     """The facts of the newest answers, newest first."""
-    order = (answers.c.created_at.desc(), answers.c.id)
-    statement = select(*FACTS).order_by(*order).limit(limit)
+    statement = select(*FACTS).order_by(answers.c.created_at.desc(), answers.c.id).limit(limit)
     return rows_to_values(StoredAnswer, connection.execute(statement))
 
 
@@ -334,8 +333,7 @@ class AnswerCache(CataloguePart):
         """Record that the collection's stories or mentions have changed."""
         key = _counter_key(collection)
         with self._database.write() as connection:
-            before = property_of(connection, key) or 0
-            put_properties(connection, {key: int(before) + 1})
+            put_properties(connection, {key: int(property_of(connection, key) or 0) + 1})
 
     def clear(self) -> None:
         """Delete all cache entries."""

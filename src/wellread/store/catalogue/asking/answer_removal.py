@@ -341,8 +341,7 @@ def delete_answers(connection: Connection, owner: str, answer_ids: Collection[st
     questions: list[Any] = []
     for ids in chunks(answer_ids):
         questions += connection.execute(select(*columns).where(answers.c.id.in_(ids))).all()
-        runs = research_runs.c.answer_id.in_(ids)
-        connection.execute(delete(research_runs).where(runs))
+        connection.execute(delete(research_runs).where(research_runs.c.answer_id.in_(ids)))
     delete_rows(connection, answers.c.id, answer_ids)
     for row in questions:
         question = " ".join((row.standalone or row.question).split())

@@ -188,8 +188,7 @@ def finish_run(connection: Connection, run_id: str, report: Report) -> None:
         "finished_at": datetime.now(UTC),
         "seconds": report.seconds,
     }
-    is_run = research_runs.c.id == run_id
-    connection.execute(update(research_runs).where(is_run).values(**values))
+    connection.execute(update(research_runs).where(research_runs.c.id == run_id).values(**values))
     connection.execute(delete(research_steps).where(research_steps.c.run_id == run_id))
 
 

@@ -166,8 +166,7 @@ class Collections(CataloguePart):
 
     def share_rights(self, old: str, new: str) -> None:
         """Grant on the collection ``new`` what is granted on ``old``, and copy its settings."""
-        copied = ("role", "user_id", "group_id")
-        columns = [grants.c[name] for name in copied]
+        columns = [grants.c[name] for name in ("role", "user_id", "group_id")]
         with self._database.write() as connection:
             granted = connection.execute(select(*columns).where(grants.c.collection == old)).all()
             connection.execute(delete(grants).where(grants.c.collection == new))
@@ -331,17 +330,13 @@ def _forget_folders(connection: Connection, collection: str) -> None:
 
 def _forget_inputs(connection: Connection, collection: str, uris: Collection[str]) -> None:
     """Remove the names of these sources from the inputs of finished jobs."""
-    names = {form for uri in uris for form in (uri, _file_path(uri))}
+    paths = (os.fsdecode(unquote_to_bytes(uri.removeprefix("file://"))) for uri in uris)
+    names = {*uris, *paths}
     ended = (jobs.c.collection == collection, jobs.c.state != "running")
     for row in connection.execute(select(jobs.c.id, jobs.c.inputs).where(*ended)).all():
         inputs = [REMOVED if name in names else name for name in row.inputs]
         if inputs != row.inputs:
             connection.execute(update(jobs).where(jobs.c.id == row.id).values(inputs=inputs))
-
-
-def _file_path(uri: str) -> str:
-    """The path of a file uri, in the form in which jobs receive it."""
-    return os.fsdecode(unquote_to_bytes(uri.removeprefix("file://")))
 
 
 def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> None:

@@ -254,8 +254,7 @@ class Integrity(CataloguePart):
 
     def misplaced_mentions(self) -> list[str]:
         """The ids of documents with mentions outside their text, or in another version."""
-        outside = mentions.c.end > documents.c.characters
-        bad = outside | (mentions.c.start >= mentions.c.end)
+        bad = (mentions.c.end > documents.c.characters) | (mentions.c.start >= mentions.c.end)
         return self._misplaced(mentions, bad, mention_scans)
 
     def drop_mentions(self, document_ids: Iterable[str]) -> None:
@@ -265,8 +264,7 @@ class Integrity(CataloguePart):
 
     def misplaced_items(self) -> list[str]:
         """The ids of documents with news items outside their text, or of another version."""
-        bad = story_items.c.end > documents.c.characters
-        return self._misplaced(story_items, bad, story_items)
+        return self._misplaced(story_items, story_items.c.end > documents.c.characters, story_items)
 
     def _misplaced(self, table: Table, bad: ColumnElement[bool], versioned: Table) -> list[str]:
         """The ids of documents with bad rows, or with rows of a version that is not live."""

@@ -38,12 +38,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALUES
-from wellread.store.catalogue.documents.name_records import (
-    AUTHOR,
-    SPEAKER,
-    of_people,
-    of_values,
-)
+from wellread.store.catalogue.documents.name_records import AUTHOR, SPEAKER, of_people, of_values
 from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
 from wellread.store.schema.tables import documents, entities, mentions, passages, stories, texts
 from wellread.types import DocumentFacts, Filters, Passage

@@ -214,12 +214,8 @@ def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
 
 def passage_count() -> Any:
     """The number of passages of a document, inside a statement on the documents."""
-    return (
-        select(func.count())
-        .where(passages.c.document_id == documents.c.id)
-        .correlate(documents)
-        .scalar_subquery()
-    )
+    of_document = select(func.count()).where(passages.c.document_id == documents.c.id)
+    return of_document.correlate(documents).scalar_subquery()
 
 
 def property_of(connection: Connection, key: str) -> Any:
@@ -239,8 +235,7 @@ def put_properties(connection: Connection, values: Mapping[str, Any]) -> None:
 
 def all_marks(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Mark, ...]]:
     """The marks of documents, by id."""
-    statement = select(marks).where(marks.c.document_id.in_(VALUES))
-    rows = rows_in(connection, statement, ids)
+    rows = rows_in(connection, select(marks).where(marks.c.document_id.in_(VALUES)), ids)
     return {row.document_id: marks_from_blob(row.blob) for row in rows}
 
 

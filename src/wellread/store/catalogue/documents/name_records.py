@@ -17,19 +17,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    Text,
-    and_,
-    bindparam,
-    cast,
-    exists,
-    func,
-    insert,
-    select,
-    text,
-)
+from sqlalchemy import Connection, Select, Text, bindparam, cast, exists, func, insert, select, text
 from sqlalchemy.sql.elements import TextClause
 
 from wellread.store.catalogue.documents.lookup import described_entities, document_of
@@ -335,20 +323,17 @@ def distinct_keys(connection: Connection, collections: Sequence[str], kind: str)
 def of_people(connection: Connection, sort: str, people: Sequence[str]) -> Select[Any]:
     """The ids of the documents of people, in any case; databases fold ASCII letters only."""
     folded_names = {name.casefold() for name in people}
-    has_key = and_(_NAMES.sort == sort, _NAMES.key.in_(set(map(key_of, people))))
-    stored = connection.execute(select(_NAMES.value).distinct().where(has_key)).scalars()
+    has_key = (_NAMES.sort == sort, _NAMES.key.in_(set(map(key_of, people))))
+    stored = connection.execute(select(_NAMES.value).distinct().where(*has_key)).scalars()
     names = [name for name in stored if name.casefold() in folded_names]
-    return select(_NAMES.document_id).where(has_key, _NAMES.value.in_(names))
+    return select(_NAMES.document_id).where(*has_key, _NAMES.value.in_(names))
 
 
 def of_values(dimension: str, values: Sequence[str]) -> Select[Any]:
     """The ids of the documents with one of the values of a dimension."""
-    keys, pairs = (
-        {key_of(value) or value for value in values},
-        [_pair(dimension, value) for value in values],
-    )
-    has_key = (_NAMES.sort == VALUE, _NAMES.key.in_(keys), _NAMES.value.in_(pairs))
-    return select(_NAMES.document_id).where(*has_key)
+    keys = {key_of(value) or value for value in values}
+    is_value = _NAMES.value.in_([_pair(dimension, value) for value in values])
+    return select(_NAMES.document_id).where(_NAMES.sort == VALUE, _NAMES.key.in_(keys), is_value)
 
 
 def _pair(dimension: str, value: str) -> str:
@@ -400,8 +385,7 @@ class NameRecords(CataloguePart):
             totals: dict[str, int] = {}
             for word in required:
                 matches = select(_NAMES.key).where(_NAMES.key == word, *scope)
-                limited = matches.limit(MAX_WORD_MATCHES).subquery()
-                count = select(func.count()).select_from(limited)
+                count = select(func.count()).select_from(matches.limit(MAX_WORD_MATCHES).subquery())
                 totals[word] = connection.execute(count).scalar_one()
             rarest = min(required, key=totals.__getitem__)
             first = (

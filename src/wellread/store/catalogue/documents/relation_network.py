@@ -225,7 +225,9 @@ class Network:
         if types is not None and name not in types:
             return False
         is_inverse = types is not None and types[name]
-        edge_direction = direction if not is_inverse or direction == "both" else _flip(direction)
+        edge_direction: Side = direction
+        if is_inverse and direction != "both":
+            edge_direction = "in" if direction == "out" else "out"
         return edge_direction in ("both", side) or self.names.symmetric(name)
 
     def _distances(self, end: str, hops: int) -> dict[str, int]:
@@ -272,7 +274,3 @@ class Network:
             target=target,
             known=source in self.nodes.by_id and target in self.nodes.by_id,
         )
-
-
-def _flip(side: Side) -> Side:
-    return "in" if side == "out" else "out"

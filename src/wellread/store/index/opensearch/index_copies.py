@@ -258,8 +258,7 @@ def _blocked(cluster: Cluster, alias: str) -> str | None:
         index=name,
         params={"flat_settings": "true", "ignore_unavailable": "true"},
     )
-    blocked = answer.get(name, {}).get("settings", {}).get(_NO_WRITES) == "true"
-    return name if blocked else None
+    return name if answer.get(name, {}).get("settings", {}).get(_NO_WRITES) == "true" else None
 
 
 def _copying(cluster: Cluster, name: str) -> bool:

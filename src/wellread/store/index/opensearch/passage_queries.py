@@ -247,8 +247,7 @@ def held_rows(cluster: Cluster, alias: str) -> Iterator[HeldRow]:
     }
     for hit in _pages(cluster, alias, body, "read the index"):
         source, has_vector = hit["_source"], _WITH_VECTOR in hit.get("matched_queries", ())
-        key = hit["fields"][KEY][0]
-        yield to_held_row(key, source["collection"], source[TEXT], has_vector)
+        yield to_held_row(hit["fields"][KEY][0], source["collection"], source[TEXT], has_vector)
 
 
 def _pages(cluster: Cluster, alias: str, body: Hit, action: str) -> Iterator[Hit]:
