@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from wellread.config import (
-    ALIASES,
-    SETTINGS_FILE,
-    SettingRow,
-    Settings,
-    settings_table,
-)
+from wellread.config import ALIASES, SETTINGS_FILE, SettingRow, Settings, settings_table
 from wellread.errors import SettingsError
 from wellread.settings_file import load_settings, sources_of_settings, write_setting
 

@@ -22,10 +22,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(wellread.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
-WITH_LLM = {
-    "models/hosted.py",
-    "models/recording.py",
-}
+WITH_LLM = {"models/hosted.py", "models/recording.py"}
 PROVIDERS = ("anthropic", "google", "openai")
 # Only for plug-ins' tests: pytest is not installed with the package.
 WITH_MCP = "serve/mcp/"

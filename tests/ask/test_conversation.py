@@ -15,13 +15,7 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import EarlierTurn, Kind, Span
-from wellread.values.answers import (
-    Answer,
-    Citation,
-    Question,
-    Sentence,
-    VerdictName,
-)
+from wellread.values.answers import Answer, Citation, Question, Sentence, VerdictName
 from wellread.values.answers import Verdict as VerdictValue
 
 NOTHING_KNOWN = Vocabulary()

@@ -14,10 +14,7 @@ from wellread.ask.verify.confidence import (
     confidence_of_extracts,
     confidence_of_verdicts,
 )
-from wellread.ask.write.extract_score import (
-    MIN_FOLLOWING_WORDS,
-    extend_forward,
-)
+from wellread.ask.write.extract_score import MIN_FOLLOWING_WORDS, extend_forward
 from wellread.ask.write.extracts import Extracts
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.retrieve.rated_questions import (
-    FlaggedSentences,
-    flagged_from,
-)
+from wellread.ask.retrieve.rated_questions import FlaggedSentences, flagged_from
 from wellread.identity import sentence_hash
 
 HARMFUL = "It is safe to mix bleach and vinegar."

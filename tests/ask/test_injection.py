@@ -14,13 +14,7 @@ from pathlib import Path
 import pytest
 from tests.ask.planted.asking import ASK, Heard, about, ask, made
 from tests.ask.planted.outcomes import UNSURE, decided, leaks
-from tests.ask.planted.plants import (
-    CARRIERS,
-    INSTRUCTIONS,
-    PLANTS,
-    UNSEEN,
-    Plant,
-)
+from tests.ask.planted.plants import CARRIERS, INSTRUCTIONS, PLANTS, UNSEEN, Plant
 from tests.doubles.obedient import ObedientModel
 
 from wellread.ask.answer import answer, final

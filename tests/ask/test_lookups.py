@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 from wellread.errors import UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.named_things import (
-    known_values,
-    list_documents,
-    load_document,
-    topics,
-)
+from wellread.library.named_things import known_values, list_documents, load_document, topics
 from wellread.library.recordings import recordings, transcript, turn_spans
 from wellread.library.searches import around, find, newest
 from wellread.library.timelines import Timeline, Window, timeline

@@ -13,15 +13,7 @@ from wellread.ask.write import prompts
 from wellread.ask.write.prompts import build_prompt
 from wellread.identity import document_id, passage_id, version_of
 from wellread.models.base import Prompt
-from wellread.types import (
-    DocumentFacts,
-    Filters,
-    Hit,
-    Kind,
-    Locator,
-    Passage,
-    Span,
-)
+from wellread.types import DocumentFacts, Filters, Hit, Kind, Locator, Passage, Span
 from wellread.values.answers import Evidence
 from wellread.values.question import Analysis, NamedEntity, QuestionType
 

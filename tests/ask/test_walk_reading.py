@@ -7,11 +7,7 @@ from benchmarks.train_walks import examples, known_words, masked_words
 
 from wellread.ask.aggregate.catalogue_reading import TEXTS
 from wellread.ask.aggregate.read_queries import family_of, plain_words
-from wellread.ask.aggregate.walk_reading import (
-    FLAGS,
-    interpret_clause,
-    walk_model,
-)
+from wellread.ask.aggregate.walk_reading import FLAGS, interpret_clause, walk_model
 
 GIVEN = examples()
 KNOWN = known_words(GIVEN)

@@ -9,14 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from benchmarks.release import drawing
 from benchmarks.release.drawing import picture
-from benchmarks.release.history import (
-    Figure,
-    Release,
-    append,
-    release_of,
-    releases,
-    row,
-)
+from benchmarks.release.history import Figure, Release, append, release_of, releases, row
 from benchmarks.release.verdict import Measured, count, judge
 
 from benchmarks import gate

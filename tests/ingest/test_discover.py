@@ -13,12 +13,7 @@ import pytest
 from wellread.config import Settings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import changed_ns
-from wellread.ingest.sources.discover import (
-    FoundFile,
-    FoundPage,
-    find_files,
-    standard_input,
-)
+from wellread.ingest.sources.discover import FoundFile, FoundPage, find_files, standard_input
 
 USUAL = Settings().sources.exclude
 
@@ -82,11 +77,7 @@ def test_excluded_names_are_left_out_at_any_depth(root: Path) -> None:
     make(root, "git/x.md")
     assert names(root, root) == ["git/x.md", "x.md"]
     assert "a/.git/config" in names(root, root, exclude=())
-    assert names(root, root, exclude=("*.md",)) == [
-        ".git/config",
-        "a/.DS_Store",
-        "a/.git/config",
-    ]
+    assert names(root, root, exclude=("*.md",)) == [".git/config", "a/.DS_Store", "a/.git/config"]
 
 
 def test_the_folders_own_ignore_file_is_followed_and_not_read(root: Path) -> None:

@@ -104,10 +104,7 @@ def test_a_list_of_records_is_read_item_by_item_with_lines() -> None:
     assert second.published_at == datetime(2024, 1, 2, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("tail", "line"),
-    [("", 3), (" 7]", 3), ("}", 3), ("\n{]", 4), ("] x", 3)],
-)
+@pytest.mark.parametrize(("tail", "line"), [("", 3), (" 7]", 3), ("}", 3), ("\n{]", 4), ("] x", 3)])
 def test_a_broken_list_names_the_line(tail: str, line: int) -> None:
     text = '[{"text": "One."},\n\n{"text": "Two."}' + tail
     with pytest.raises(SourceError, match=f"malformed line {line}"):

@@ -39,10 +39,7 @@ def line_of(document: Document, words: str) -> int | None:
 class TestTable(LoaderContract):
     good = source_of("boats.csv", "No,Name,Berth\n" + ROWS)
     expected_kind = "page"
-    quotes = (
-        ("No | Name | Berth", {"line": 1}),
-        ("55 | Boat 55 | 165", {"line": 17}),
-    )
+    quotes = (("No | Name | Berth", {"line": 1}), ("55 | Boat 55 | 165", {"line": 17}))
     broken = (source_of("blank.csv", ",,\n\n"),)
 
 

@@ -77,10 +77,7 @@ class TestText(LoaderContract):
         ("- pay the diver", {"line": 11}),
         ("Kittiwake       27 metres", {"line": 14}),
     )
-    broken = (
-        source_of("bytes.txt", bytes(range(256))),
-        source_of("blank.txt", " \n\t\n"),
-    )
+    broken = (source_of("bytes.txt", bytes(range(256))), source_of("blank.txt", " \n\t\n"))
 
 
 def test_the_sample_page_keeps_its_headings_and_nothing_else() -> None:

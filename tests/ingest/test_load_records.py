@@ -51,10 +51,7 @@ Who owns the crane?,The guild.,,,,
 class TestItems(LoaderContract):
     good = source_of("items.jsonl", ITEMS.replace(', "kind": "page"', ""))
     expected_kind = "article"
-    quotes = (
-        ("Boats wait outside.", {"line": 1}),
-        ("The lamp on the mole", {"line": 2}),
-    )
+    quotes = (("Boats wait outside.", {"line": 1}), ("The lamp on the mole", {"line": 2}))
     broken = (
         source_of("comma.jsonl", ITEMS + '{"text": "x",}\n'),
         source_of("list.jsonl", "[1, 2]\n"),
@@ -83,10 +80,7 @@ class TestPastQuestions(LoaderContract):
 class TestTable(LoaderContract):
     good = source_of("past.csv", TABLE)
     expected_kind = "qa"
-    quotes = (
-        ("Is the mole lit?", {"line": 2}),
-        ("Who owns the crane?", {"line": 4}),
-    )
+    quotes = (("Is the mole lit?", {"line": 2}), ("Who owns the crane?", {"line": 4}))
     broken = (
         source_of("wide.csv", TABLE + "a,b,1,2,3,4,5\n"),
         source_of("quote.csv", TABLE + '"open,b\n'),

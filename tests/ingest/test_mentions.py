@@ -15,12 +15,7 @@ from tests.doubles import forked
 from tests.store.made import put
 
 from wellread.identity import document_id
-from wellread.ingest.joining.mention_linking import (
-    NameFinder,
-    fold,
-    forms_of,
-    link_mentions,
-)
+from wellread.ingest.joining.mention_linking import NameFinder, fold, forms_of, link_mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, FoundName, MentionScans
 from wellread.types import Document, EntityFacts

@@ -14,13 +14,7 @@ from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 
 from wellread.codec import marks_to_blob
 from wellread.ingest import backup
-from wellread.ingest.integrity.purge import (
-    Trace,
-    find_traces,
-    needles,
-    occurs_elsewhere,
-    traces,
-)
+from wellread.ingest.integrity.purge import Trace, find_traces, needles, occurs_elsewhere, traces
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE

@@ -57,11 +57,7 @@ def test_a_page_with_everything_that_the_server_says_of_it(server: WebServer) ->
     }
     server.pages["/notes/river.md"] = Reply(body=WORDS, headers=headers)
     found = get(server, "/notes/river.md#a-heading")
-    assert (found.url, found.name, found.data) == (
-        server.url("/notes/river.md"),
-        "river.md",
-        WORDS,
-    )
+    assert (found.url, found.name, found.data) == (server.url("/notes/river.md"), "river.md", WORDS)
     assert (found.etag, found.last_modified) == ('"v1"', "Wed, 01 May 2024 10:00:00 GMT")
     (asked,) = (each for each in server.asked if each.path != "/robots.txt")
     assert asked.headers["user-agent"].startswith("wellread/")

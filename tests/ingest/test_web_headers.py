@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.sources.fetching import (
-    as_utf8,
-    content_type,
-    file_name,
-    tag,
-)
+from wellread.ingest.sources.fetching import as_utf8, content_type, file_name, tag
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     with open_archive(source.data, source.uri, limits) as book:
         for name in sorted(name for name in book.namelist() if name.endswith(".xhtml")):
             for element in parse(book.read(name), source.uri).iter("{*}*"):
-                kind, words = (
-                    name_of(element),
-                    "".join(map(str, element.itertext())).strip(),
-                )
+                kind, words = (name_of(element), "".join(map(str, element.itertext())).strip())
                 if kind == "title":
                     title = title or words
                 elif kind in HEADINGS:

@@ -20,10 +20,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.research.sections import (
-    SectionDraft,
-    write_section,
-)
+from wellread.research.sections import SectionDraft, write_section
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Judge, ScriptedModel, judging
 from wellread.types import Filters

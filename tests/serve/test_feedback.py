@@ -184,13 +184,7 @@ TEXTS = st.text(max_size=20) | st.sampled_from(["=1+1", "'", "a\r\nb", "\r", '"'
 FLAGS = st.none() | st.booleans()
 
 
-@given(
-    score=SCORES,
-    comment=TEXTS,
-    correction=TEXTS,
-    rated=SCORES,
-    flags=st.tuples(FLAGS, FLAGS),
-)
+@given(score=SCORES, comment=TEXTS, correction=TEXTS, rated=SCORES, flags=st.tuples(FLAGS, FLAGS))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_files_lose_nothing(
     kb: KnowledgeBase,

@@ -28,12 +28,7 @@ from wellread.store.schema.stored_values import (
     VersionKey,
 )
 from wellread.store.schema.tables import PIECE
-from wellread.types import (
-    Document,
-    EntityFacts,
-    LineMark,
-    Span,
-)
+from wellread.types import Document, EntityFacts, LineMark, Span
 
 
 def doc(name: str, text: str = "One. Two. Three.", **fields: Any) -> Document:

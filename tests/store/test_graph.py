@@ -15,10 +15,7 @@ from tests.store.made import put
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.documents.entity_nodes import (
-    FoundName,
-    forget_described,
-)
+from wellread.store.catalogue.documents.entity_nodes import FoundName, forget_described
 from wellread.store.catalogue.documents.relation_network import Neighbour
 from wellread.text.tokens import loose_key, strict_key
 from wellread.types import Document, EntityFacts, Relation, Span
@@ -318,10 +315,7 @@ def test_ways_are_bounded_simple_and_pass_through_known_entities_only(catalogue:
     assert shown(catalogue, "a", "nobody") == []
 
 
-@given(
-    st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16),
-    st.integers(1, 4),
-)
+@given(st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16), st.integers(1, 4))
 def test_ways_are_those_that_a_plain_search_finds(
     tmp_path_factory: pytest.TempPathFactory, pairs: set[tuple[int, int]], hops: int
 ) -> None:

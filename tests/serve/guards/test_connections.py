@@ -25,10 +25,7 @@ def place(filled_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     shutil.copytree(filled_home, home)
     patch = pytest.MonkeyPatch()
     patch.setattr(ServeSettings, "header_seconds", 0.3)
-    with (
-        open_kb(home, embedder=ReadableEmbedder()) as kb,
-        listening(kb) as address,
-    ):
+    with open_kb(home, embedder=ReadableEmbedder()) as kb, listening(kb) as address:
         host, _, port = address.removeprefix("http://").rpartition(":")
         yield host, int(port)
     patch.undo()

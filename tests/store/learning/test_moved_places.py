@@ -21,10 +21,7 @@ def place(words: str) -> BetterCitation:
 @pytest.mark.parametrize(
     "words", ["is high at   noon", "(so they say) low", "so they say", "tide\n  is high", BEFORE]
 )
-@pytest.mark.parametrize(
-    "text",
-    [BEFORE, f"A new line.\n\n{BEFORE}"],
-)
+@pytest.mark.parametrize("text", [BEFORE, f"A new line.\n\n{BEFORE}"])
 def test_they_are_found_wherever_they_stand(words: str, text: str) -> None:
     found = find_words(text, place(words))
     assert found is not None
