@@ -225,7 +225,7 @@ class Network:
         if types is not None and name not in types:
             return False
         is_inverse = types is not None and types[name]
-        edge_direction: Side = direction
+        edge_direction: Direction = direction
         if is_inverse and direction != "both":
             edge_direction = "in" if direction == "out" else "out"
         return edge_direction in ("both", side) or self.names.symmetric(name)
