@@ -295,7 +295,7 @@ def old_home(place: Path) -> dict[str, str]:
 
 
 def schema_of(home: Path) -> str:
-    """The schema of a home's catalogue, read without changing it."""
+    """The schema of a home's catalogue, before the home is opened."""
     with closing(sqlite3.connect(home / CATALOGUE_FILE)) as connection:
         return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 
