@@ -18,7 +18,6 @@ from sqlalchemy import (
     Column,
     Connection,
     DefaultClause,
-    Index,
     Inspector,
     String,
     inspect,
@@ -142,16 +141,17 @@ def _sync_indexes(connection: Connection) -> None:
     """Create missing indexes and drop obsolete ones."""
     inspector = inspect(connection)
     for table in metadata.sorted_tables:
-        indexes: dict[Any, Index] = {index.name: index for index in table.indexes}
+        declared = {index.name for index in table.indexes}
         existing = {
             index["name"]
             for index in inspector.get_indexes(table.name)
             if not index.get("duplicates_constraint")
         }
-        for name in existing - indexes.keys():
+        for name in existing - declared:
             connection.exec_driver_sql(f'DROP INDEX "{name}"')
-        for name in indexes.keys() - existing:
-            indexes[name].create(connection)
+        for index in table.indexes:  # two may have one name, each for its database
+            if index.name not in existing:
+                index.create(connection)
 
 
 # --- answers ---
