@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -86,11 +85,7 @@ def main() -> None:
             if options.child == "asked"
             else stories(options.place / "home")
         )
-        print(
-            json.dumps(
-                figures | {"peak MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}
-            )
-        )
+        print(json.dumps(figures | {"peak MiB": memory_of(os.getpid())["VmHWM"]}))
         return
     sizes = []
     for size in map(int, options.sizes.split(",")):
@@ -308,6 +303,10 @@ def ran(home: Path, *arguments: str) -> dict[str, Any]:
     process = subprocess.Popen(
         [program, "--home", str(home), *arguments], stdout=subprocess.DEVNULL
     )
+    peak = 0  # not ru_maxrss, which holds what this process had when it started the command
+    while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        peak = max(peak, memory_of(process.pid).get("VmHWM", 0))
+        time.sleep(0.02)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -315,7 +314,7 @@ def ran(home: Path, *arguments: str) -> dict[str, Any]:
     return {
         "seconds": round(time.perf_counter() - started, 2),
         "processor": round(used.ru_utime + used.ru_stime, 2),
-        "peak MiB": used.ru_maxrss >> 10,
+        "peak MiB": peak,
     }
 
 

@@ -328,7 +328,8 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a bound socket; port 0 takes a free port."""
     address = parse_address(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends at once only over sockets that name TCP; else each page waits 40 ms for an ACK.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((str(address), port))
