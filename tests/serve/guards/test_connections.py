@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import socket
@@ -13,6 +14,7 @@ from tests.serve.openai.conftest import listening
 
 from wellread.config import ServeSettings
 from wellread.kb import open_kb
+from wellread.serve.http.app import listen
 from wellread.testing.embedding import ReadableEmbedder
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -78,3 +80,20 @@ def test_headers_without_end_are_refused(place: tuple[str, int]) -> None:
 def test_an_upgrade_is_answered_as_any_request(place: tuple[str, int]) -> None:
     asked = HEAD + b"Connection: close, Upgrade\r\nUpgrade: websocket\r\n\r\n"
     assert reply_to(place, asked).startswith(b"HTTP/1.1 200")
+
+
+async def test_no_part_of_a_reply_waits_for_an_acknowledgement() -> None:
+    accepted: asyncio.Future[asyncio.StreamWriter] = asyncio.get_running_loop().create_future()
+    with listen("127.0.0.1", 0) as listener:
+        async with await asyncio.start_server(
+            lambda *ends: accepted.set_result(ends[1]), sock=listener
+        ):
+            _, asking = await asyncio.open_connection(*listener.getsockname())
+            replying = await accepted
+            sends_at_once = replying.get_extra_info("socket").getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY
+            )
+            for writer in (asking, replying):
+                writer.close()
+                await writer.wait_closed()
+    assert sends_at_once

@@ -328,8 +328,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a bound socket; port 0 takes a free port."""
     address = parse_address(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    # asyncio sends at once only over sockets that name TCP; else each page waits 40 ms for an ACK.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else no TCP_NODELAY
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((str(address), port))
