@@ -293,7 +293,7 @@ class LanceIndex:
     def _train(self, rows: int) -> None:
         logger.info("building the vector index over %d passages", rows)
         partitions = max(1, rows // PARTITION_ROWS)
-        trained = IvfRq(distance_type="dot", num_bits=8, num_partitions=partitions)
+        trained = IvfRq(distance_type="dot", num_bits=4, num_partitions=partitions)
         self._table.create_index("vector", config=trained, replace=True)
 
     @contextmanager
