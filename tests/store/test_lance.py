@@ -141,9 +141,13 @@ def test_the_vector_index_is_built_anew_when_the_table_doubled(
     monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
     generator = np.random.default_rng(6)
 
-    def grow(index: LanceIndex, first: int, last: int) -> int:
+    def grow(index: LanceIndex, first: int, last: int, *, late: bool = False) -> int:
         rows = [make_row(f"p{n}", "ferry") for n in range(first, last)]
-        index.write(rows, generator.standard_normal((last - first, DIMENSIONS)).astype(np.float32))
+        vectors = generator.standard_normal((last - first, DIMENSIONS)).astype(np.float32)
+        index.write(rows, None if late else vectors)
+        if late:
+            index.optimize()
+            index.set_vectors([row.passage_id for row in rows], vectors)
         caplog.clear()
         with caplog.at_level("INFO", logger=lance.__name__):
             index.optimize()
@@ -151,7 +155,8 @@ def test_the_vector_index_is_built_anew_when_the_table_doubled(
 
     index = LanceIndex.open(tmp_path, PRINT)
     assert [grow(index, 0, 400), grow(index, 400, 500), grow(index, 500, 1_100)] == [1, 0, 1]
-    assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_100
+    assert grow(index, 1_100, 1_200, late=True) == 0
+    assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_200
 
 
 @pytest.mark.parametrize("filter_rows", [1, lance_tables.FILTER_INDEX_ROWS])

@@ -34,8 +34,8 @@ from wellread.store.index.lance_rows import (
     match_words,
     one_of,
     to_arrow,
-    vectors_to_arrow,
     where,
+    with_vectors,
 )
 from wellread.store.index.lance_tables import (
     LOCK_SECONDS,
@@ -120,10 +120,15 @@ class LanceIndex:
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: Floats) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
-        data = vectors_to_arrow(passage_ids, vectors, self._dimensions)
-        if data.num_rows:
-            with self._writing("write vectors to the index"):
-                self._table.merge_insert("passage_id").when_matched_update_all().execute(data)
+        if not passage_ids:
+            return
+        # Whole rows: a changed column is rewritten for all rows of its files and out of the index.
+        with self._writing("write vectors to the index"):
+            columns = [name for name in self._table.schema.names if name != "vector"]
+            rows = self._table.search().where(one_of("passage_id", passage_ids)).select(columns)
+            stored = rows.limit(len(passage_ids)).to_arrow()
+            data = with_vectors(stored, passage_ids, vectors, self._dimensions)
+            self._table.merge_insert("passage_id").when_matched_update_all().execute(data)
 
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
         """See ``Index.remove``."""

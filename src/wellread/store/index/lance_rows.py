@@ -76,19 +76,15 @@ def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) 
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: int) -> pa.Table:
-    """Convert ids and vectors to an Arrow table for merging; the last vector of an id wins."""
+def with_vectors(
+    rows: pa.Table, passage_ids: Sequence[str], vectors: Floats, dimensions: int
+) -> pa.Table:
+    """Add to stored rows the vectors of their passages; the last vector of an id wins."""
     check_shape(vectors, len(passage_ids), dimensions)
-    positions = {passage_id: position for position, passage_id in enumerate(passage_ids)}
-    chosen = vectors[list(positions.values())]
-    schema = table_schema(dimensions)
-    return pa.Table.from_arrays(
-        [
-            pa.array(list(positions), pa.string()),
-            _vector_column(chosen, len(positions), dimensions),
-        ],
-        schema=pa.schema([schema.field("passage_id"), schema.field("vector")]),
-    )
+    positions = {name: position for position, name in enumerate(passage_ids)}
+    chosen = vectors[[positions[name] for name in rows.column("passage_id").to_pylist()]]
+    new = _vector_column(chosen, rows.num_rows, dimensions)
+    return rows.append_column(table_schema(dimensions).field("vector"), new)
 
 
 def _vector_column(vectors: Floats | None, rows: int, dimensions: int) -> pa.Array:
