@@ -139,24 +139,25 @@ def test_the_vector_index_is_built_anew_when_the_table_doubled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", 1)  # LanceDB finds rows by their ids
     generator = np.random.default_rng(6)
 
-    def grow(index: LanceIndex, first: int, last: int, *, late: bool = False) -> int:
+    def grow(index: LanceIndex, first: int, last: int) -> int:
         rows = [make_row(f"p{n}", "ferry") for n in range(first, last)]
-        vectors = generator.standard_normal((last - first, DIMENSIONS)).astype(np.float32)
-        index.write(rows, None if late else vectors)
-        if late:
-            index.optimize()
-            index.set_vectors([row.passage_id for row in rows], vectors)
+        index.write(rows, generator.standard_normal((last - first, DIMENSIONS)).astype(np.float32))
         caplog.clear()
         with caplog.at_level("INFO", logger=lance.__name__):
             index.optimize()
         return len(caplog.records)
 
     index = LanceIndex.open(tmp_path, PRINT)
-    assert [grow(index, 0, 400), grow(index, 400, 500), grow(index, 500, 1_100)] == [1, 0, 1]
-    assert grow(index, 1_100, 1_200, late=True) == 0
-    assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_200
+    late = [f"late{n}" for n in range(100)]
+    index.write([make_row(name, "ferry") for name in late], None)
+    assert [grow(index, 0, 400), grow(index, 400, 500), grow(index, 500, 1_200)] == [1, 0, 1]
+    index.optimize()
+    index.set_vectors(late, generator.standard_normal((100, DIMENSIONS)).astype(np.float32))
+    assert grow(index, 1_200, 1_201) == 0
+    assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_301
 
 
 @pytest.mark.parametrize("filter_rows", [1, lance_tables.FILTER_INDEX_ROWS])
