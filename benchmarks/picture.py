@@ -22,11 +22,11 @@ from wellread.serve.cli.ask_cli import QUESTIONS
 
 WIDTH = 96
 PICTURE = ROOT / "docs" / "answer.svg"
-SHOWN = (QUESTIONS[0], QUESTIONS[-1])
+SHOWN = (QUESTIONS[-2], QUESTIONS[-1])
 END = "Next"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TEXT = re.compile(r"<text[^>]*>(.*?)</text>", re.DOTALL)
-_FRACTION = re.compile(r"\d+\.\d+|\d+%")  # seconds, and scores that processors round differently
+_FRACTION = re.compile(r"\d+\.\d+|\d+%|(?<=about\s)\d+")  # processors round scores differently
 _FOLDER = re.compile(r"file://\S*?/wellread/sample")  # wherever it is installed
 
 
