@@ -53,7 +53,7 @@ def page(style: str, inside: str, head: str = "") -> str:
     ],
 )
 def test_what_a_rule_of_the_page_hides_is_not_read(rule: str) -> None:
-    for selector in ("p.note", "#n", "article > .note"):
+    for selector in ("p.note", "#n", "article > .note", "p:not(.far).a", '[id="n"]:not(#x)'):
         text = page(f"/* . */ {selector} {{ {rule} }}", f'<p class="a note" id="n">{PLANT}</p>')
         assert SEEN in text
         assert PLANT not in text

@@ -235,7 +235,8 @@ def _write_sources(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSour
                     DocumentChange(
                         document=doc.document,
                         passages=doc.passages(),
-                        owes_vectors=parts.outdated_cuts or live.get(doc.id) != _hashes(doc),
+                        owes_vectors=parts.outdated_cuts
+                        or live.get(doc.id) != (doc.version, facts_of(doc.document)),
                     )
                     for doc in source.documents
                 ),
@@ -280,10 +281,6 @@ def _in_its_language(parsed: ParsedDocument) -> ParsedDocument:
         return parsed
     language = document_language(document.text)
     return replace(parsed, document=replace(document, language=language))
-
-
-def _hashes(parsed: ParsedDocument) -> tuple[str, str]:
-    return parsed.version, facts_of(parsed.document)
 
 
 VECTORS_LOCK = "vectors.lock"

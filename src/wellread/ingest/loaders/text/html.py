@@ -225,10 +225,12 @@ def _without_prose(tree: _Element) -> _Element:
     """A copy of the page without sentences and copyright notices, whose dates are others."""
     page = deepcopy(tree)
     for element in list(page.iter(*_PROSE_TAGS)):
+        if element.xpath("boolean(.//p|.//div|.//li)"):
+            continue
         text = " ".join(all_text(element).split())
         words = len(text.split())
         is_prose = words > MAX_DATELINE_WORDS or (words > 5 and text.endswith((".", "!", "?")))
-        if not element.xpath(".//p|.//div|.//li") and (is_prose or _COPYRIGHT.search(text)):
+        if is_prose or _COPYRIGHT.search(text):
             tail = element.tail
             element.clear()
             element.tail = tail

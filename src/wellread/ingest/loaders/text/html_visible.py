@@ -76,7 +76,9 @@ def tag_of(element: _Element) -> str:
 
 def visible_text(element: _Element) -> str:
     """Return the visible text of ``element`` in one line."""
-    return SPACES.sub(" ", "".join(_visible(element)))
+    pieces: list[str] = []
+    _collect_visible(element, pieces)
+    return SPACES.sub(" ", "".join(pieces))
 
 
 def all_text(element: _Element) -> str:
@@ -105,16 +107,16 @@ def without_scripts(text: str) -> str:
     return "".join([*parts, text[copied:]])
 
 
-def _visible(element: _Element) -> Iterator[str]:
-    yield element.text or ""
+def _collect_visible(element: _Element, pieces: list[str]) -> None:
+    pieces.append(element.text or "")
     for child in element:
         tag = tag_of(child)
         if tag and tag not in INVISIBLE and not is_hidden(child, tag):
             space = " " if tag in BLOCKS or tag == "br" else ""
-            yield space
-            yield from _visible(child)
-            yield space
-        yield child.tail or ""
+            pieces.append(space)
+            _collect_visible(child, pieces)
+            pieces.append(space)
+        pieces.append(child.tail or "")
 
 
 def is_hidden(element: _Element, tag: str) -> bool:
@@ -191,6 +193,7 @@ _MENU_ROLES = frozenset("menu menubar navigation listbox dialog alertdialog tool
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"(?P<head>[^{}]*)\{(?P<body>[^{}]*)\}")
 _GROUP = re.compile(r"@(?P<name>[\w-]+)(?P<of>[^{};]*)\{(?P<rules>(?:[^{}]*\{[^{}]*\})*[^{}]*)\}")
+_NAME, _NOT_ONLY_NAMES = re.compile(r"[.#]([\w-]+)"), re.compile(r"[\\(\[]")
 _RELEVANT = re.compile(
     r"display|visibility|opacity|font-size|color|background|left|right|top|indent|clip|height|width"
     r"|transform",
@@ -269,15 +272,17 @@ def _cascade(bodies: list[str]) -> str:
 
 
 def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
-    """Yield the selected elements and declarations of each rule that may hide something."""
+    """Yield selected elements and declarations of rules that may hide, but for unused names."""
     sheets = [tag for tag in tree.iter("style") if (tag.get("media") or "all") in ("all", "screen")]
     sheet = _COMMENT.sub(" ", "\n".join(tag.text or "" for tag in sheets)[:MAX_SHEET_CHARS])
     sheet = _GROUP.sub(_unwrap_media, sheet)
+    named = set(" ".join(f"{tag.get('class')} {tag.get('id')}" for tag in tree.iter()).split())
     for rule in _RULE.finditer(sheet):
         if not _RELEVANT.search(rule["body"]):
             continue
         for selector in rule["head"].rpartition(";")[2].split(","):
-            yield _select(tree, selector), rule["body"]
+            if _NOT_ONLY_NAMES.search(selector) or named.issuperset(_NAME.findall(selector)):
+                yield _select(tree, selector), rule["body"]
 
 
 def _unwrap_media(group: re.Match[str]) -> str:

@@ -252,7 +252,8 @@ def _add_speakers(cues: list[Cue]) -> list[Cue]:
             current, text, fresh = match["name"], text[match.end() :], True
         elif change := _CHANGE.match(text):
             current, text, fresh = None, text[change.end() :], True
-        labelled.append(replace(cue, lines=(text,), speaker=_fix_case(current), fresh=fresh))
+        speaker = current.title() if current and current.isupper() and len(current) > 3 else current
+        labelled.append(replace(cue, lines=(text,), speaker=speaker, fresh=fresh))
     return labelled
 
 
@@ -262,11 +263,6 @@ def _is_speaker(name: str, count: int) -> bool:
         return False
     capitals = sum(word[0].isupper() for word in words)
     return capitals == len(words) and (count > 1 or len(words) > 1)
-
-
-def _fix_case(name: str | None) -> str | None:
-    """Return the name in title case if it is all capitals: ``JANE DOE`` becomes ``Jane Doe``."""
-    return name.title() if name and name.isupper() and len(name) > 3 else name
 
 
 def write_cues(cues: Sequence[Cue]) -> Built:
