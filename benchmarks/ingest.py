@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
+import os
 import shutil
 import statistics
 import subprocess
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from benchmarks.homes import default_embedder
 from benchmarks.paths import CACHE, ROOT
-from benchmarks.record import save
+from benchmarks.record import memory_of, save
 from benchmarks.sets.meetings import newsletters
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -127,10 +127,8 @@ def child(folder: str, home: str, backend: str) -> None:
         started = time.perf_counter()
         report = add(kb, [folder])
         seconds = time.perf_counter() - started
-    # Linux counts in KiB, macOS in bytes.
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    print(json.dumps({"passages": report.passages, "seconds": seconds, "peak_bytes": peak}))
+    peak = memory_of(os.getpid())["VmHWM"]
+    print(json.dumps({"passages": report.passages, "seconds": seconds, "peak MiB": peak}))
 
 
 def subset(files: int) -> Path:
@@ -167,7 +165,7 @@ def table(figures: Mapping[str, Any]) -> list[str]:
     for row in figures["memory"]:
         lines.append(
             f"| {row['size']}× | {row['backend']} | {row['passages']:,} | "
-            f"{row['passages'] / row['seconds']:.0f} | {row['peak_bytes'] / 2**20:,.0f} MiB |"
+            f"{row['passages'] / row['seconds']:.0f} | {row['peak MiB']:,} MiB |"
         )
     return [*lines, ""]
 

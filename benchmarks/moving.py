@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -33,7 +33,7 @@ import anyio
 
 from benchmarks.homes import documents, filled, text_of
 from benchmarks.paths import CACHE
-from benchmarks.record import save
+from benchmarks.record import memory_of, save
 from benchmarks.retrieval import SETS
 from benchmarks.team import moved
 from wellread.ask.answer import answer, final
@@ -121,7 +121,7 @@ def measured(step: str, place: Path, passages: int) -> dict[str, Any]:
         found["answers"] = anyio.run(asked, place / ("home" if step == "ask" else "copy"))
     return found | {
         "seconds": round(time.perf_counter() - began, 1),
-        "peak MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        "peak MiB": memory_of(os.getpid())["VmHWM"],
     }
 
 

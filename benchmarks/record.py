@@ -48,6 +48,16 @@ def provenance() -> dict[str, str]:
     }
 
 
+def memory_of(process: int) -> dict[str, int]:
+    """Resident memory of a process in mebibytes: now (``VmRSS``) and at its peak (``VmHWM``).
+
+    ``ru_maxrss`` is at least what the process had that started this one.
+    """
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(":") for line in lines if line.startswith(("VmRSS", "VmHWM")))
+    return {name: int(value.split()[0]) >> 10 for name, value in pairs}
+
+
 def commit() -> str:
     """The short commit, with ``+`` when the working tree differs from it."""
     short = _git("rev-parse", "--short", "HEAD") or "unknown"

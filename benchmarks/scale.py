@@ -29,7 +29,7 @@ from benchmarks import scale_files
 from benchmarks.ledger import served
 from benchmarks.material import COLLECTIONS, questions
 from benchmarks.paths import CACHE
-from benchmarks.record import save
+from benchmarks.record import memory_of, save
 from benchmarks.speed import FILTERS, Run, asked_of, bare, measured
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.scores import percentile
@@ -235,13 +235,6 @@ def pages(place: Path, count: int) -> dict[str, Any]:
     return {"pages": found, "server MiB": peak}
 
 
-def memory_of(process: int) -> dict[str, int]:
-    """Resident memory of a process in mebibytes: now (``VmRSS``) and at its peak (``VmHWM``)."""
-    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(":") for line in lines if line.startswith(("VmRSS", "VmHWM")))
-    return {name: int(value.split()[0]) >> 10 for name, value in pairs}
-
-
 # --- upkeep ------------------------------------------------------------------------------------
 
 
@@ -303,7 +296,7 @@ def ran(home: Path, *arguments: str) -> dict[str, Any]:
     process = subprocess.Popen(
         [program, "--home", str(home), *arguments], stdout=subprocess.DEVNULL
     )
-    peak = 0  # not ru_maxrss, which holds what this process had when it started the command
+    peak = 0
     while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
         peak = max(peak, memory_of(process.pid).get("VmHWM", 0))
         time.sleep(0.02)

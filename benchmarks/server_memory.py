@@ -21,8 +21,7 @@ from benchmarks import scale_files
 from benchmarks.ledger import Served, served
 from benchmarks.material import questions
 from benchmarks.paths import CACHE
-from benchmarks.record import save
-from benchmarks.scale import memory_of
+from benchmarks.record import memory_of, save
 from wellread.evaluation.scores import percentile
 
 WARM_UP = 500
