@@ -157,7 +157,7 @@ def table(figures: Mapping[str, Any]) -> list[str]:
     lines += [
         "",
         f"Ratio **{found['ratio']:.3f}** over {found['passages']:,} passages of "
-        f"{found['files']} Optech newsletters (target: at least 0.85).",
+        f"{found['files']} Optech newsletters (target: at least 0.9).",
         "",
         "| size | embedder | passages | passages/s | peak memory |",
         "|---|---|---|---|---|",
