@@ -25,7 +25,7 @@ MAX_CHARS = 4_000  # of a text that are read
 # languages that share some of them. Below this the model is asked.
 MIN_ENGLISH = 0.13
 MIN_PROBABILITY = 0.5  # of the best of 140 languages; lists of names have less
-_WORD = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def language_of(text: str, among: Iterable[str]) -> str:
 def document_language(text: str) -> str:
     """The code of the language that ``text`` is written in; empty when too little of it tells."""
     text = text[:MAX_CHARS]
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = [word.lower() for word in WORD.findall(text)]
     if sum(len(word.encode()) for word in words) < MIN_BYTES:
         return ""
     english = words_of(ENGLISH).stop_words

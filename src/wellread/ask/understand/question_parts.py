@@ -29,6 +29,7 @@ from wellread.text.english import (
     STANDS_FOR,
     UNITS_ASKED,
 )
+from wellread.text.languages import WORD
 from wellread.text.parsed import parse
 from wellread.text.tokens import is_acronym
 from wellread.types import Filters, Kind, Span
@@ -156,7 +157,6 @@ def _trim_side(side: str) -> str:
 AnswerKind = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 
 WRITTEN_KINDS: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # kinds without speakers
-_LETTERS = re.compile(r"[^\W\d_]+")
 _AS_LETTER = {"2": "t", "4": "f"}
 
 
@@ -214,7 +214,7 @@ def spells_out(acronym: str, text: str) -> bool:
     Small words among them ("of the") may be skipped. 2 and 4 are read as words ("P2P").
     """
     letters = "".join(_AS_LETTER.get(char, char) for char in acronym.casefold() if char.isalnum())
-    words = [word.casefold() for word in _LETTERS.findall(text)]
+    words = [word.casefold() for word in WORD.findall(text)]
     long_words = [word for word in words if word not in INSIDE_A_NAME]
     initials = ("".join(word[0] for word in candidates) for candidates in (words, long_words))
     return len(letters) > 1 and any(letters in first_letters for first_letters in initials)

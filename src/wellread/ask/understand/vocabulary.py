@@ -45,7 +45,7 @@ from wellread.store.catalogue.documents.name_records import (
     title_parts,
 )
 from wellread.text.english import EVERYDAY, STOP_WORDS
-from wellread.text.languages import language_of, words_of
+from wellread.text.languages import WORD, language_of, words_of
 from wellread.text.parsed import index_text, parse, stem
 from wellread.text.tokens import (
     ARTICLES,
@@ -404,7 +404,6 @@ MAX_CHECKED = 12  # per question
 MAX_PASSAGES_READ = 20  # searched for the nearest word
 MAX_KNOWN_WORDS = 20_000  # cached as present, per knowledge base
 
-_WORD = re.compile(r"[^\W\d_]+")
 _known_words: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 _known_lock = threading.Lock()
 
@@ -429,7 +428,7 @@ def correct_spelling(
     if not corrections:
         return question, ()
     # If more than half of the words occur in no passage, the question is in another language.
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))[:MAX_CHECKED]
+    words = list(dict.fromkeys(word.lower() for word in WORD.findall(text)))[:MAX_CHECKED]
     others = (word for word in words if word not in missing | words_of(language).stop_words)
     missing |= {word for word in others if not _is_known(kb, index, word, within)}
     if len(words) > 1 and 2 * len(missing.intersection(words)) > len(words):
@@ -445,7 +444,7 @@ def _possibly_misspelt(text: str, vocabulary: Vocabulary, language: str) -> list
     names = (vocabulary.names, vocabulary.speakers, vocabulary.authors)
     candidates = dict.fromkeys(
         word
-        for word in _WORD.findall(text)
+        for word in WORD.findall(text)
         if MIN_LETTERS <= len(word) <= MAX_LETTERS
         and word.lower() not in words_of(language).stop_words
         and count_tokens(word.lower()) > 1  # a single token is a common word, spelt correctly
@@ -478,7 +477,7 @@ def _nearest_word(kb: KnowledgeBase, index: Index, word: str, within: Filters) -
     word_counts = Counter(
         match.lower()
         for passage in passages.values()
-        for match in _WORD.findall(f"{passage.context} {passage.text}")
+        for match in WORD.findall(f"{passage.context} {passage.text}")
     )
     return _closest_word(word.lower(), word_counts, allowed)
 
