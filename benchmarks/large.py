@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -30,7 +30,7 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from benchmarks.paths import CACHE
-from benchmarks.record import save
+from benchmarks.record import memory_of, save
 from wellread.ingest.pipeline.parse import Parsed, ParseRequest
 from wellread.ingest.pipeline.workers import WorkerPool
 from wellread.ingest.run import add
@@ -107,7 +107,7 @@ def child(place: Path) -> None:
     setattr(WorkerPool, "submit", remembering)  # noqa: B010 - mypy refuses the plain assignment
     with open_kb(place / "home", overrides={"embedding": {"backend": "static"}}) as kb:
         kb.embedder.embed(["ready"], "query")  # its table is made once per home
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = memory_of(os.getpid())["VmHWM"]
         started = time.perf_counter()
         report = add(kb, [str(place / "files")])
         seconds = time.perf_counter() - started
@@ -117,8 +117,8 @@ def child(place: Path) -> None:
         "counts": counts,
         "passages": passages,
         "seconds": round(seconds, 1),
-        "MiB before": before >> 10,
-        "peak MiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        "MiB before": before,
+        "peak MiB": memory_of(os.getpid())["VmHWM"],
         "peak MiB of the largest parser": max(parsers, default=0) >> 20,
     }
     print(json.dumps(figures))

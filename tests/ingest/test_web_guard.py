@@ -54,7 +54,7 @@ def reason(url: str, settings: WebSettings = USUAL, names: Names | None = None) 
     return caught.value.reason
 
 
-PRIVATE = """
+NOT_PUBLIC = """
 127.0.0.1 127.1.2.3 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 100.64.0.1 169.254.169.254
 192.0.0.8 192.0.2.1 192.88.99.1 198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255 :: ::1
 ::7f00:1 ::ffff:127.0.0.1 ::ffff:169.254.169.254 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe
@@ -63,7 +63,7 @@ fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1
 """
 
 
-@pytest.mark.parametrize("address", PRIVATE.split())
+@pytest.mark.parametrize("address", NOT_PUBLIC.split())
 def test_addresses_that_are_no_machine_of_the_public_web(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
     assert "is not a public address" in reason(

@@ -36,8 +36,8 @@ from wellread.store.row_values import COPIED, LISTS, index_id
 
 ASIDE = "-damaged"  # suffix of a table that has been replaced
 # By default LanceDB caches up to 6 GiB of search structures, and a large add fills that with data
-# that no search needs. The quantised vectors of a million passages are 384 MB.
-INDEX_CACHE = 640 << 20  # bytes
+# that no search needs. The quantised vectors of a million passages are 192 MB.
+INDEX_CACHE = 448 << 20  # bytes
 METADATA_CACHE = 64 << 20
 # LanceDB rewrites a data file once more than a tenth of its rows are masked.
 MOVED_SHARE = 1 / 8

@@ -193,7 +193,8 @@ _MENU_ROLES = frozenset("menu menubar navigation listbox dialog alertdialog tool
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"(?P<head>[^{}]*)\{(?P<body>[^{}]*)\}")
 _GROUP = re.compile(r"@(?P<name>[\w-]+)(?P<of>[^{};]*)\{(?P<rules>(?:[^{}]*\{[^{}]*\})*[^{}]*)\}")
-_NAME, _NOT_ONLY_NAMES = re.compile(r"[.#]([\w-]+)"), re.compile(r"[\\(\[]")
+_NAME = re.compile(r"[.#]([\w-]+)")  # most selectors name a class that no element has
+_MORE_THAN_NAMES = re.compile(r"[\\(\[]")  # such as ``:not(.note)``, which needs no such name
 _RELEVANT = re.compile(
     r"display|visibility|opacity|font-size|color|background|left|right|top|indent|clip|height|width"
     r"|transform",
@@ -206,11 +207,8 @@ def mark_hidden(tree: _Element) -> None:
 
     Rules that would hide most of a page are ignored, because a script then shows the text.
     """
-    rules = list(_rules(tree))
-    if not rules:
-        return
     bodies: dict[_Element, list[str]] = {}
-    for elements, body in rules:
+    for elements, body in _rules(tree):
         for element in elements:
             bodies.setdefault(element, []).append(body)
     styles = {node: _cascade([*parts, node.get("style") or ""]) for node, parts in bodies.items()}
@@ -272,7 +270,7 @@ def _cascade(bodies: list[str]) -> str:
 
 
 def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
-    """Yield selected elements and declarations of rules that may hide, but for unused names."""
+    """Yield the selected elements and declarations of each rule that may hide something."""
     sheets = [tag for tag in tree.iter("style") if (tag.get("media") or "all") in ("all", "screen")]
     sheet = _COMMENT.sub(" ", "\n".join(tag.text or "" for tag in sheets)[:MAX_SHEET_CHARS])
     sheet = _GROUP.sub(_unwrap_media, sheet)
@@ -281,7 +279,7 @@ def _rules(tree: _Element) -> Iterator[tuple[list[_Element], str]]:
         if not _RELEVANT.search(rule["body"]):
             continue
         for selector in rule["head"].rpartition(";")[2].split(","):
-            if _NOT_ONLY_NAMES.search(selector) or named.issuperset(_NAME.findall(selector)):
+            if _MORE_THAN_NAMES.search(selector) or named.issuperset(_NAME.findall(selector)):
                 yield _select(tree, selector), rule["body"]
 
 
