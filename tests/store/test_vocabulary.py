@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.store.made import kept, passages_of
@@ -61,10 +61,10 @@ def test_all_that_documents_are_described_with_is_known(catalogue: Catalogue) ->
 
 
 def test_the_first_and_the_last_day_are_known(catalogue: Catalogue) -> None:
-    put(catalogue, note("a", published_at=datetime(2024, 3, 1, tzinfo=UTC)))
-    put(catalogue, note("b", published_at=datetime(2024, 5, 2, 23, 30, tzinfo=UTC)))
+    put(catalogue, note("a", published_at=(first := datetime(2024, 3, 1, tzinfo=UTC))))
+    put(catalogue, note("b", published_at=(last := datetime(2024, 5, 2, 23, 30, tzinfo=UTC))))
     put(catalogue, note("undated"))
-    assert catalogue.counts.published(["main"]) == (date(2024, 3, 1), date(2024, 5, 2))
+    assert catalogue.counts.published(["main"]) == (first, last)
 
 
 def test_a_collection_knows_its_own_words_only(catalogue: Catalogue) -> None:

@@ -267,7 +267,7 @@ def topics(
 def _topic(
     kb: KnowledgeBase, name: str, kinds: dict[Kind, int], passages: int, entities: int
 ) -> Topic:
-    totals = kb.catalogue.counts.totals([Filters(collections=(name,))])
+    first, last = kb.catalogue.counts.published([name]) or (None, None)
     stories, _ = kb.catalogue.stories.count(name)
     nodes = kb.catalogue.graph.entities([name])
     mentions = kb.catalogue.graph.mention_totals([name])
@@ -278,8 +278,8 @@ def _topic(
         documents=sum(kinds.values()),
         passages=passages,
         kinds=kinds,
-        first=totals.first,
-        last=totals.last,
+        first=first,
+        last=last,
         stories=stories,
         entity_count=len(nodes),
         entities=tuple(by_mentions[:entities]),

@@ -11,9 +11,10 @@ import itertools
 import math
 import re
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -141,8 +142,7 @@ TOTAL_WEIGHT = WEIGHT_COVERAGE + WEIGHT_TITLE + WEIGHT_ADJACENT + WEIGHT_NEAR + 
 _WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _WordPosition:
+class _WordPosition(NamedTuple):
     start: int
     end: int
     stem: str
@@ -209,10 +209,10 @@ def closeness_weight(question: str, texts: Sequence[str]) -> float:
 def _pattern(written: Iterable[str]) -> re.Pattern[str]:
     """Compile a pattern of words that begin like a stem; the stemmer then decides."""
     heads = {head for word in written for head in _heads(word, stem(word))}
-    either = "|".join(
-        re.escape(head) for head in sorted(heads, key=lambda head: (-len(head), head))
-    )
-    return re.compile(rf"(?<![^\W_])(?:{either})[^\W_]*")
+    escaped = map(re.escape, sorted(heads, key=lambda head: (-len(head), head)))
+    # Looking behind comes last, since only a pattern that begins with letters is searched fast.
+    either = "|".join(rf"{head}(?<![^\W_]{head})" for head in escaped)
+    return re.compile(rf"(?:{either})[^\W_]*")
 
 
 def _heads(word: str, stem: str) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ def _adjacency(
 def _best_window(positions: Sequence[_WordPosition], worth: dict[str, float]) -> float:
     """Return the total weight of distinct words in the best ``WINDOW_CHARS`` characters."""
     best = total = 0.0
-    counts: Counter[str] = Counter()
+    counts: defaultdict[str, int] = defaultdict(int)
     start_index = 0
     for position in positions:
         counts[position.stem] += 1

@@ -204,7 +204,7 @@ def build_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
         untyped=UNTYPED in types,
         publishers=LookupCache(lookup.publishers),
         published_by=lookup.published_by,
-        published=catalogue.counts.published(scope),
+        published=(ends := catalogue.counts.published(scope)) and (ends[0].date(), ends[1].date()),
     )
 
 

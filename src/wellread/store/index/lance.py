@@ -87,7 +87,7 @@ class LanceIndex:
         self._lock = lock
         self._purge_mark = mark
         self._dimensions = dimensions
-        self._exact = ExactVectors()
+        self._exact: ExactVectors | None = ExactVectors()  # None: the table is too large for it
 
     @classmethod
     def open(cls, path: Path, fingerprint: Fingerprint) -> LanceIndex:
@@ -185,14 +185,17 @@ class LanceIndex:
         """Return keys and scores of the best rows by exact search; None for a large table."""
 
         def run() -> tuple[list[str], list[float]] | None:
+            exact = self._exact
+            if exact is None:
+                return None
             rows = self._table.count_rows()
             if (
                 rows >= VECTOR_INDEX_ROWS
                 or rows * self._dimensions * unit_vector.itemsize > MAX_MATRIX_BYTES
             ):
-                self._exact.drop()
+                self._exact = None  # for good, since counting for every search costs more
                 return None
-            return self._exact.nearest(self._table, unit_vector, condition, limit + TIE_SLACK)
+            return exact.nearest(self._table, unit_vector, condition, limit + TIE_SLACK)
 
         return self._reading("search the index by vector", run)
 

@@ -197,10 +197,6 @@ class ExactVectors:
             positions = np.argpartition(scores, -limit)[-limit:]
         return cached.keys.take(pa.array(positions)).to_pylist(), scores[positions].tolist()
 
-    def drop(self) -> None:
-        """Free the cached vectors, because the table grew too large or was rebuilt."""
-        self._cached = None
-
     def _vectors_of(self, table: LanceTable) -> _CachedVectors | None:
         cached, edition = self._cached, _edition(table)
         if cached is not None and cached.edition == edition:

@@ -12,7 +12,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Literal, get_args
 
@@ -136,8 +136,9 @@ class Listings(_FilteredPart):
         Args:
             words: words that the title or the authors must all contain, whatever their case.
         """
-        named = func.lower(documents.c.title + " " + cast(documents.c.authors, Text))
-        has_words = [named.contains(word.lower(), autoescape=True) for word in words.split()]
+        like = "contains" if self._database.dialect == "sqlite" else "icontains"  # ignores case
+        named = documents.c.title + " " + cast(documents.c.authors, Text)
+        has_words = [getattr(named, like)(word, autoescape=True) for word in words.split()]
         with self._database.read() as connection:
             kind = _RECORDED if media else true()
             where = and_(filter_condition(connection, [limits]), kind, *has_words)
@@ -304,8 +305,8 @@ class DocumentCounts(_FilteredPart):
         entries.sort(key=lambda entry: (entry.published_at or _UNDATED, entry.title, entry.id))
         return entries[-limit:] if last else entries[:limit]
 
-    def published(self, collections: Sequence[str]) -> tuple[date, date] | None:
-        """The first and the last publication date; None when no document has a date."""
+    def published(self, collections: Sequence[str]) -> tuple[datetime, datetime] | None:
+        """The moments of the first and the last publication; None when no document has a date."""
         when = documents.c.published_at
         dated = select(when).where(when.is_not(None)).limit(1)
         moments = [
@@ -314,7 +315,7 @@ class DocumentCounts(_FilteredPart):
             for order in (when.asc(), when.desc())
             for moment in self._values(dated.where(documents.c.collection == name).order_by(order))
         ]
-        return (min(moments).date(), max(moments).date()) if moments else None
+        return (min(moments), max(moments)) if moments else None
 
     def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
         """The ids of the documents with each value of the field, by value.
