@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -20,7 +21,7 @@ pytest.importorskip("opensearchpy")
 from tests.doubles.named_cluster import CLUSTER, drop_all, place_of
 
 from wellread.ask.retrieve.search import search
-from wellread.errors import SettingsError
+from wellread.errors import SettingsError, StoreError
 from wellread.ingest.reindex import reindex
 from wellread.ingest.remove import remove_named
 from wellread.ingest.run import add
@@ -28,7 +29,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import index_copies, passage_index
-from wellread.store.index.opensearch.cluster import cluster_of, read_address
+from wellread.store.index.opensearch.cluster import Cluster, cluster_of, read_address
 from wellread.store.index.opensearch.index_copies import indexes_of_base
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.testing.embedding import ReadableEmbedder
@@ -136,6 +137,25 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     write(index, [make_row("b", "ferry")])
     assert index.remove([("doc-a", "v1")]) == 1
     assert stored_ids(index) == ["b"]
+
+
+def test_a_copy_that_was_given_up_too_early_replaces_nothing(
+    base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = OpenSearchIndex.open(place_of(base), PRINT)
+    write(index, [make_row("a", "ferry"), make_row("gone", "gannet")])
+    index.remove([("doc-gone", "v1")])
+    ask = Cluster.ask
+
+    def ask_late(cluster: Cluster, action: str, api: str, **arguments: Any) -> Any:
+        if api == "reindex":
+            index_copies.unblock(cluster, index._alias, arguments["body"]["source"]["index"])
+        return ask(cluster, action, api, **arguments)
+
+    monkeypatch.setattr(Cluster, "ask", ask_late)
+    with pytest.raises(StoreError, match="could not rebuild the index"):
+        index.purge()
+    assert ids(index.search_vector(axes(0)[0], ANY, 5)) == stored_ids(index) == ["a"]
 
 
 def test_the_graph_agrees_with_the_exact_search(base: str, monkeypatch: pytest.MonkeyPatch) -> None:

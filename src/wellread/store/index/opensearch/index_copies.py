@@ -137,7 +137,7 @@ logger = logging.getLogger(__name__)
 ROWS_AT_ONCE = 500
 LOOK_SECONDS = 0.5
 WAIT_SECONDS = 900.0  # how long a writer waits for a copy to finish
-DEAD_SECONDS = 60.0  # without copying activity, after which a copy counts as abandoned
+DEAD_SECONDS = 300.0  # without copying activity, after which a copy counts as abandoned
 DOING = "rebuild the index"
 _NO_WRITES = "index.blocks.write"
 
@@ -159,16 +159,16 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
     body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
+    body["aliases"] = {f"{new}{WRITING}": {}}
     cluster.ask(DOING, "indices.create", index=new, body=body)
     cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
         "source": {"index": old.name, "size": ROWS_AT_ONCE},
-        "dest": {"index": new, "op_type": "index"},
+        "dest": {"index": f"{new}{WRITING}", "op_type": "index"},
     }
-    task = cluster.ask(
-        DOING, "reindex", body=request, params={"wait_for_completion": "false", "slices": "auto"}
-    )["task"]
-    _follow(cluster, task)
+    # Without an alias, a copy that a writer has given up would be made anew, without our mapping.
+    params = {"require_alias": "true", "wait_for_completion": "false", "slices": "auto"}
+    _follow(cluster, cluster.ask(DOING, "reindex", body=request, params=params)["task"])
     cluster.ask(DOING, "indices.refresh", index=new)
     rows, copied = _count(cluster, old.name), _count(cluster, new)
     if rows != copied:
@@ -198,7 +198,6 @@ def _follow(cluster: Cluster, task: str) -> None:
 def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
     actions: list[dict[str, Any]] = [
         {"add": {"index": new, "alias": alias}},
-        {"add": {"index": new, "alias": f"{new}{WRITING}"}},
         {"remove_index": {"index": old}},
     ]
     cluster.ask(DOING, "indices.update_aliases", body={"actions": actions})
