@@ -18,10 +18,11 @@ from wellread.ingest.integrity.purge import Trace, find_traces, needles, occurs_
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
-from wellread.store.base import Fingerprint, IndexRow
+from wellread.store.base import Fingerprint
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import HeadingMark, Span
+from wellread.testing.index_model import make_row
+from wellread.types import HeadingMark
 
 SECRET = "Frü the lighthouse “keeper” hid nine silver spoons."
 STAYS = "The ferry Osprey carries ninety passengers."
@@ -101,12 +102,8 @@ def test_a_sentence_is_found_in_every_column_of_every_table(kb: KnowledgeBase) -
     for (table, column), sentence in said.items():
         plant(kb.home / CATALOGUE_FILE, table, column, sentence)
     found = find_traces(kb, list(said.values()))
-    logical = {
-        (trace.place.partition(" ")[0], trace.words)
-        for trace in found
-        if trace.store == "catalogue"
-    }
-    assert logical == {(table, sentence) for (table, _), sentence in said.items()}
+    told = {(one.place.partition(" ")[0], one.words) for one in found if one.store == "catalogue"}
+    assert told == {(table, sentence) for (table, _), sentence in said.items()}
 
 
 @pytest.mark.sqlite_only
@@ -122,37 +119,20 @@ def test_a_sentence_across_two_pieces_of_a_text_is_found(kb: KnowledgeBase) -> N
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
         connection.execute("UPDATE texts SET text = ?", (SECRET[:20],))
         connection.execute("INSERT INTO texts SELECT document_id, 1, ? FROM texts", (SECRET[20:],))
-    found = traces(kb, [SECRET])
-    assert places([trace for trace in found if trace.store == "catalogue"]) == [
-        ("catalogue", "texts")
-    ]
+    found = [place for place in places(traces(kb, [SECRET])) if place[0] == "catalogue"]
+    assert found == [("catalogue", "texts")]
 
 
-@pytest.mark.parametrize("attempt", [False, True], ids=["live", "next"])
-def test_rows_of_every_index_are_looked_into(kb: KnowledgeBase, attempt: bool) -> None:
-    row = IndexRow(
-        passage_id="psg_x",
-        document_id="doc_x",
-        version="ver_x",
-        span=Span(start=0, end=9),
-        collection="default",
-        kind="page",
-        text="other words",
-        context=SECRET,
-    )
+@pytest.mark.parametrize("which", ["live", "next"])
+def test_rows_of_every_index_are_looked_into(kb: KnowledgeBase, which: str) -> None:
     index = kb.index
-    if attempt:
+    if which == "next":
         kb.catalogue.reindexing.begin(OTHER)
         index = kb.open_index(OTHER)
-    index.write([row], None)
-    found = traces(kb, [SECRET])
-    assert (
-        Trace(store="index", place=f"{'next' if attempt else 'live'} psg_x", words=SECRET) in found
-    )
-    index.remove([("doc_x", "ver_x")])
-    (left, *_) = traces(kb, [SECRET])
-    assert left.words == ""
-    assert "files still contain removed rows" in left.place
+    index.write([make_row("x", "other words", context=SECRET)], None)
+    assert Trace(store="index", place=f"{which} x", words=SECRET) in traces(kb, [SECRET])
+    index.remove([("doc-x", "v1")])
+    assert not index.purged()
     index.purge()
     assert traces(kb, [SECRET]) == []
 

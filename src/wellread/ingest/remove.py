@@ -211,7 +211,7 @@ def _remove(
             finish_run(kb, name)
         tidy(kb)  # cleans up an unfinished index that no process is building
         purged = purge(kb)
-        traces = find_traces(kb, [*sentences, *addresses], purged=True)
+        traces = find_traces(kb, [*sentences, *addresses])
     after = kb.catalogue.integrity.row_counts()
     kb.catalogue.expiry.sweep()
     counts = {table: count - after[table] for table, count in before.items()} | {INDEX_ROWS: rows}
@@ -289,6 +289,5 @@ def forget_user(kb: KnowledgeBase, user_id: str) -> ForgetReport:
     purged = purge(kb)
     strings = [user_id, *needles(forgotten.texts)]
     shared = occurs_elsewhere(kb, strings, ())
-    own = [text for text in strings if text not in shared]
-    traces = tuple(find_traces(kb, own, purged=True))
-    return ForgetReport(forgotten=forgotten, purged=purged, traces=traces)
+    found_traces = find_traces(kb, [text for text in strings if text not in shared])
+    return ForgetReport(forgotten=forgotten, purged=purged, traces=tuple(found_traces))

@@ -9,7 +9,7 @@ are long (a database may split a long value, and an answer may quote only a part
 values of every table, then in the bytes of every file of the home, as UTF-8 and as JSON. These are
 the live files with their freed pages and the write-ahead log, which a copy would not contain.
 LanceDB compresses long texts, so a search in its files proves less; there ``Index.purge`` is relied
-on, and an index that was not purged counts as a trace.
+on, and ``purge`` says whether it was done.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def purge(kb: KnowledgeBase) -> bool:
         if not kb.catalogue.forgetting.rewritten():
             renew_backups(kb)
         kb.index.purge()
-        return kb.catalogue.forgetting.rewrite() and kb.catalogue.reindexing.attempt() is None
+        return kb.catalogue.forgetting.rewrite() and is_purged(kb)
 
 
 def purge_if_quick(kb: KnowledgeBase) -> None:
@@ -76,7 +76,7 @@ Store = Literal["catalogue", "index", "files"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A place that contains removed text; without ``words``, an index that was not purged."""
+    """A place that contains removed text; without ``words``, an index that is not in use."""
 
     store: Store
     place: str
@@ -92,22 +92,12 @@ def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
     return find_traces(kb, needles(texts))
 
 
-def find_traces(
-    kb: KnowledgeBase, strings: Collection[str], *, purged: bool = False
-) -> list[Trace]:
-    """Return every trace of ``strings``, one per place and string.
-
-    Args:
-        purged: the index was purged since; what other runs removed meanwhile is no trace.
-    """
+def find_traces(kb: KnowledgeBase, strings: Collection[str]) -> list[Trace]:
+    """Return every trace of ``strings``, one per place and string."""
     if not strings:
         return []
     find_in = finder(strings)
-    found = [
-        *_in_catalogue(kb, find_in),
-        *_in_indexes(kb, find_in, purged),
-        *_in_files(kb.home, strings),
-    ]
+    found = [*_in_catalogue(kb, find_in), *_in_indexes(kb, find_in), *_in_files(kb.home, strings)]
     return list(dict.fromkeys(found))
 
 
@@ -167,7 +157,7 @@ def _in_catalogue(kb: KnowledgeBase, find_in: _FindIn) -> Iterator[Trace]:
             yield Trace(store="catalogue", place=f"texts {document_id}", words=words)
 
 
-def _in_indexes(kb: KnowledgeBase, find_in: _FindIn, purged: bool) -> Iterator[Trace]:
+def _in_indexes(kb: KnowledgeBase, find_in: _FindIn) -> Iterator[Trace]:
     attempt = kb.catalogue.reindexing.attempt()
     indexes: list[tuple[str, Maintenance]] = [("live", kb.index)]
     if attempt is not None:
@@ -176,10 +166,6 @@ def _in_indexes(kb: KnowledgeBase, find_in: _FindIn, purged: bool) -> Iterator[T
         for row in index.held():
             for words in find_in(row.text):
                 yield Trace(store="index", place=f"{name} {row.passage_id}", words=words)
-        if not (purged and name == "live") and not index.purged():
-            yield Trace(
-                store="index", place=f"{name}, whose files still contain removed rows", words=""
-            )
     for name in kb.other_indexes():
         yield Trace(store="index", place=f"{name}, which is not in use", words="")
 
