@@ -48,7 +48,7 @@ from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 
 SERVERS = 2  # of the team
 INGESTS = 2
-TRIES = 8  # of one question
+TRIES = 30  # of one question: a minute, in which a server starts anew
 PAUSE = 2.0  # seconds before the next try
 BASE = "bench-team"
 TROUBLES = (  # of the team: after which part of the time

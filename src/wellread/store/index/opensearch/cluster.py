@@ -200,9 +200,10 @@ def _url_error(problem: str, hint: str) -> SettingsError:
 THREADS = 32  # connections in the pool
 RETRY_SECONDS = 60.0  # seconds of retries after the first failure
 FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0  # seconds
-# A search may hit an index that is just being replaced (404), or a node that just died (500).
+# A call may meet an index that is just being replaced, a node that has not heard of it yet (404),
+# or a node that just died (500).
 ONCE_MORE = frozenset({404, 500})
-EXTRA_TRIES = 3
+EXTRA_TRIES = 7  # some five seconds; a busy node was half a second behind
 
 Call = Callable[[OpenSearch], Any]
 

@@ -211,7 +211,8 @@ def _drop_copies(cluster: Cluster, alias: str, old: str) -> None:
     copies = [
         name
         for name, about in indexes_of_alias(cluster, alias).items()
-        if about.get("mappings", {}).get("_meta", {}).get(COPY_OF) == old and name != old
+        if about.get("mappings", {}).get("_meta", {}).get(COPY_OF) == old
+        and alias not in about.get("aliases", {})  # it has not replaced the old one
     ]
     drop(cluster, copies)
 
@@ -220,13 +221,8 @@ def unblock(cluster: Cluster, alias: str, name: str) -> None:
     """Unblock writes to an index, after dropping its unfinished copies."""
     _drop_copies(cluster, alias, name)
     unblocking = {"index": {_NO_WRITES.removeprefix("index."): None}}
-    cluster.ask(
-        "unblock writes to the index",
-        "indices.put_settings",
-        index=name,
-        body=unblocking,
-        params={"ignore_unavailable": "true"},
-    )
+    action, replaced = "unblock writes to the index", {"ignore": 404}
+    cluster.ask(action, "indices.put_settings", index=name, body=unblocking, params=replaced)
 
 
 def wait_for_copy(cluster: Cluster, alias: str) -> None:
