@@ -66,7 +66,7 @@ def index_of_alias(cluster: Cluster, alias: str) -> AliasTarget | None:
                 f"an index named {alias} occupies the name that Wellread uses as an alias",
                 hint="another program wrote to that name; delete that index",
             )
-        return AliasTarget(name, about.get("mappings", {}).get("_meta", {}))
+        return AliasTarget(name, _meta(about))
     return None
 
 
@@ -164,13 +164,16 @@ def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Finger
     cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
         "source": {"index": old.name, "size": ROWS_AT_ONCE},
-        "dest": {"index": f"{new}{WRITING}", "op_type": "index"},
+        "dest": {"index": new, "op_type": "index"},
     }
-    # Without an alias, a copy that a writer has given up would be made anew, without our mapping.
-    params = {"require_alias": "true", "wait_for_completion": "false", "slices": "auto"}
+    params = {"wait_for_completion": "false", "slices": "auto"}
     _follow(cluster, cluster.ask(DOING, "reindex", body=request, params=params)["task"])
     cluster.ask(DOING, "indices.refresh", index=new)
     rows, copied = _count(cluster, old.name), _count(cluster, new)
+    # The cluster makes a copy that was dropped meanwhile anew, without our mapping.
+    known = indexes_of_alias(cluster, old.name.rpartition("-")[0])
+    if _meta(known.get(new, {})).get(COPY_OF) != old.name:
+        copied = 0
     if rows != copied:
         raise StoreError(
             f"could not {DOING}: the copy has {copied} of {rows} rows; the index is unchanged",
@@ -203,18 +206,22 @@ def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
     cluster.ask(DOING, "indices.update_aliases", body={"actions": actions})
 
 
+def _meta(about: dict[str, Any]) -> dict[str, Any]:
+    meta: dict[str, Any] = about.get("mappings", {}).get("_meta", {})
+    return meta
+
+
 def _count(cluster: Cluster, name: str) -> int:
     return int(cluster.ask(DOING, "count", index=name)["count"])
 
 
 def _drop_copies(cluster: Cluster, alias: str, old: str) -> None:
-    copies = [
-        name
-        for name, about in indexes_of_alias(cluster, alias).items()
-        if about.get("mappings", {}).get("_meta", {}).get(COPY_OF) == old
-        and alias not in about.get("aliases", {})  # it has not replaced the old one
-    ]
-    drop(cluster, copies)
+    """Stop the copying of an index, and drop the copies that have not replaced it."""
+    for task in _copying(cluster, old):
+        waiting = {"wait_for_completion": "true", "ignore": 404}
+        cluster.ask("stop copying", "tasks.cancel", task_id=task, params=waiting)
+    newer = {name: each for name, each in indexes_of_alias(cluster, alias).items() if name > old}
+    drop(cluster, [name for name, about in newer.items() if alias not in about.get("aliases", {})])
 
 
 def unblock(cluster: Cluster, alias: str, name: str) -> None:
@@ -256,12 +263,9 @@ def _blocked(cluster: Cluster, alias: str) -> str | None:
     return name if answer.get(name, {}).get("settings", {}).get(_NO_WRITES) == "true" else None
 
 
-def _copying(cluster: Cluster, name: str) -> bool:
-    """Whether the cluster is currently copying rows of this index."""
-    answer = cluster.ask(
-        "look at the cluster's tasks",
-        "tasks.list",
-        params={"actions": "*reindex", "detailed": "true"},
-    )
-    tasks = (task for node in answer.get("nodes", {}).values() for task in node["tasks"].values())
-    return any(name in task.get("description", "") for task in tasks)
+def _copying(cluster: Cluster, name: str) -> list[str]:
+    """The tasks in which the cluster is currently copying rows of this index."""
+    detailed = {"actions": "*reindex", "detailed": "true"}
+    answer = cluster.ask("look at the cluster's tasks", "tasks.list", params=detailed)
+    tasks = [each for node in answer.get("nodes", {}).values() for each in node["tasks"].items()]
+    return [key for key, task in tasks if name in task.get("description", "")]
