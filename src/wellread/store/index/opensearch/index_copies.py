@@ -159,7 +159,6 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
     body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
-    body["aliases"] = {f"{new}{WRITING}": {}}
     cluster.ask(DOING, "indices.create", index=new, body=body)
     cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
@@ -170,13 +169,13 @@ def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Finger
     _follow(cluster, cluster.ask(DOING, "reindex", body=request, params=params)["task"])
     cluster.ask(DOING, "indices.refresh", index=new)
     rows, copied = _count(cluster, old.name), _count(cluster, new)
+    about = cluster.ask(DOING, "indices.get", index=new, params=_ABOUT)[new]
     # The cluster makes a copy that was dropped meanwhile anew, without our mapping.
-    known = indexes_of_alias(cluster, old.name.rpartition("-")[0])
-    if _meta(known.get(new, {})).get(COPY_OF) != old.name:
-        copied = 0
-    if rows != copied:
+    given_up = COPY_OF not in _meta(about)
+    if given_up or rows != copied:
+        reason = "was given up meanwhile" if given_up else f"has {copied} of {rows} rows"
         raise StoreError(
-            f"could not {DOING}: the copy has {copied} of {rows} rows; the index is unchanged",
+            f"could not {DOING}: the copy {reason}; the index is unchanged",
             hint="try again",
             retryable=True,
         )
@@ -201,6 +200,7 @@ def _follow(cluster: Cluster, task: str) -> None:
 def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
     actions: list[dict[str, Any]] = [
         {"add": {"index": new, "alias": alias}},
+        {"add": {"index": new, "alias": f"{new}{WRITING}"}},
         {"remove_index": {"index": old}},
     ]
     cluster.ask(DOING, "indices.update_aliases", body={"actions": actions})
