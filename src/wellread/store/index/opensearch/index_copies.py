@@ -127,13 +127,13 @@ def drop(cluster: Cluster, names: Iterable[str]) -> None:
 
 def store_meta(cluster: Cluster, name: str, meta: dict[str, Any]) -> None:
     """Store ``meta`` as the ``_meta`` of an index."""
-    cluster.ask(
-        "record a change of the index", "indices.put_mapping", index=name, body={"_meta": meta}
-    )
+    action, body = "record a change of the index", {"_meta": meta}
+    cluster.ask(action, "indices.put_mapping", index=name, body=body)
 
 
 logger = logging.getLogger(__name__)
 
+ATTEMPTS = 3
 ROWS_AT_ONCE = 500
 LOOK_SECONDS = 0.5
 WAIT_SECONDS = 900.0  # how long a writer waits for a copy to finish
@@ -143,23 +143,31 @@ _NO_WRITES = "index.blocks.write"
 
 
 def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> None:
-    """Replace the index behind ``alias`` by a copy of its live rows."""
-    old = require_index_of_alias(cluster, alias)
-    _drop_copies(cluster, alias, old.name)
-    new = next_name(cluster, alias)
-    cluster.ask(DOING, "transport.perform_request", method="PUT", url=f"/{old.name}/_block/write")
-    try:
-        _make_copy(cluster, old, new, fingerprint)
-        _switch(cluster, alias, old.name, new)
-    except BaseException:
-        unblock(cluster, alias, old.name)
-        raise
+    """Replace the index behind ``alias`` by a copy of its live rows.
+
+    A node that dies, or that is behind the others, makes a copy fail; it is then begun again.
+    """
+    for attempts_left in reversed(range(ATTEMPTS)):
+        old = require_index_of_alias(cluster, alias)
+        _drop_copies(cluster, alias, old.name)
+        new, block = next_name(cluster, alias), f"/{old.name}/_block/write"
+        cluster.ask(DOING, "transport.perform_request", method="PUT", url=block)
+        try:
+            _make_copy(cluster, old, new, fingerprint)
+            _switch(cluster, alias, old.name, new)
+            return
+        except BaseException as error:
+            unblock(cluster, alias, old.name)
+            missing = isinstance(error, DamageError)  # for a node that has not heard of the copy
+            if not attempts_left or not (missing or getattr(error, "retryable", False)):
+                raise
 
 
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
     body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
-    cluster.ask(DOING, "indices.create", index=new, body=body)
+    everywhere = {"wait_for_active_shards": "all"}
+    cluster.ask(DOING, "indices.create", index=new, body=body, params=everywhere)
     cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
         "source": {"index": old.name, "size": ROWS_AT_ONCE},
@@ -174,11 +182,7 @@ def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Finger
     given_up = COPY_OF not in _meta(about)
     if given_up or rows != copied:
         reason = "was given up meanwhile" if given_up else f"has {copied} of {rows} rows"
-        raise StoreError(
-            f"could not {DOING}: the copy {reason}; the index is unchanged",
-            hint="try again",
-            retryable=True,
-        )
+        raise _failed(f"the copy {reason}")
 
 
 def _follow(cluster: Cluster, task: str) -> None:
@@ -190,11 +194,12 @@ def _follow(cluster: Cluster, task: str) -> None:
         calls.pause(LOOK_SECONDS)
     failures = status.get("error") or status.get("response", {}).get("failures")
     if failures:
-        raise StoreError(
-            f"could not {DOING}: {str(failures)[:300]}",
-            hint="try again; the index is unchanged",
-            retryable=True,
-        )
+        raise _failed(str(failures)[:300])
+
+
+def _failed(reason: str) -> StoreError:
+    message = f"could not {DOING}: {reason}"
+    return StoreError(message, hint="try again; the index is unchanged", retryable=True)
 
 
 def _switch(cluster: Cluster, alias: str, old: str, new: str) -> None:
@@ -254,12 +259,8 @@ def wait_for_copy(cluster: Cluster, alias: str) -> None:
 def _blocked(cluster: Cluster, alias: str) -> str | None:
     """Return the name of the index behind ``alias`` if it refuses writes."""
     name = require_index_of_alias(cluster, alias).name
-    answer = cluster.ask(
-        "look the index up",
-        "indices.get_settings",
-        index=name,
-        params={"flat_settings": "true", "ignore_unavailable": "true"},
-    )
+    action, params = "look the index up", {"flat_settings": "true", "ignore_unavailable": "true"}
+    answer = cluster.ask(action, "indices.get_settings", index=name, params=params)
     return name if answer.get(name, {}).get("settings", {}).get(_NO_WRITES) == "true" else None
 
 

@@ -209,9 +209,8 @@ class OpenSearchIndex:
         alias = alias_of(cluster.address.base, fingerprint)
         target = index_of_alias(cluster, alias)
         if target is not None:
-            cluster.ask(
-                "set the index aside", "indices.delete_alias", index=target.name, name=alias
-            )
+            action = "set the index aside"
+            cluster.ask(action, "indices.delete_alias", index=target.name, name=alias)
 
     @classmethod
     def drop_others(cls, address: ServiceAddress, *keep: Fingerprint) -> list[str]:
@@ -263,9 +262,7 @@ class OpenSearchIndex:
 
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
         """See ``Index.remove``."""
-        document_editions = [
-            edition(document_id, version) for document_id, version in dict.fromkeys(keys)
-        ]
+        document_editions = [edition(*key) for key in dict.fromkeys(keys)]
         removed = 0
         for first in range(0, len(document_editions), REMOVE_AT_ONCE):
             query = editions(document_editions[first : first + REMOVE_AT_ONCE])
