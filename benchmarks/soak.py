@@ -1,18 +1,20 @@
-"""A soak: askers, adds, removals and verify side by side for half an hour, against one server.
+"""A soak: askers, adds, removals, verify and research side by side, against one server.
 
-    python -m benchmarks.soak [--minutes 30]
+    python -m benchmarks.soak [--minutes 60] [--askers 4] \\
+        [--postgres postgresql+psycopg://…/name]
 
-``wellread serve`` runs over a copy of the sample. Two askers put questions to it without a break,
-checks and searches among them; a process after another adds a folder of made files and removes it
-again; another runs ``verify``. Counted are answers that are no 200 (429 aside, which says when to
-come again), commands that fail, and what the last ``verify`` finds. Memory is the server's resident
-set, in the middle of each sixth of the time.
+``wellread serve`` runs over a copy of the sample, its catalogue in a file, or in an empty database.
+Askers put questions and searches to it without a break; commands add, change, remove and sync a
+folder of made files; others run ``verify``, or research a question. Counted are answers that are no
+200 (429 aside, which says when to come again), commands that fail, and what the last ``verify``
+finds. Memory is the server's resident set, in the middle of each sixth of the time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import re
 import shutil
@@ -21,8 +23,11 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,7 +36,7 @@ import httpx
 
 from benchmarks.homes import filled
 from benchmarks.record import save
-from benchmarks.research_kills import write_sample
+from benchmarks.research_kills import SHIPPED, write_sample
 
 QUESTIONS = (
     "Who manages the tool library?",
@@ -60,38 +65,63 @@ class Told:
 def main() -> None:
     """Run, print, write ``results/soak.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--minutes", type=float, default=30.0)
-    minutes = parser.parse_args().minutes
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--askers", type=int, default=4)
+    parser.add_argument("--postgres", default="", help="URL of an empty database")
+    chosen = parser.parse_args()
     with filled("shipped", write_sample) as kb:
         source = kb.home
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         home = Path(shutil.copytree(source, Path(folder) / "home"))
-        told = soaked(home, Path(folder), 60 * minutes)
-        verified = command(home, "verify", "--json")
+        with on_database(home, chosen.postgres) if chosen.postgres else nullcontext():
+            told = soaked(home, Path(folder), 60 * chosen.minutes, chosen.askers)
+            verified = command(home, "verify", "--json")
         if verified.returncode:
             told.wrong.append(
                 f"verify at the end: {verified.stdout[-300:]}{verified.stderr[-300:]}"
             )
     figures = {
-        "minutes": minutes,
+        "minutes": chosen.minutes,
+        "askers": chosen.askers,
         "done": dict(told.done),
         "wrong": told.wrong,
         "MiB by sixth": by_sixth(told.memory),
     }
-    save("soak", figures)
+    save("soak-postgres" if chosen.postgres else "soak", figures)
     print("\n".join(table(figures)))
     sys.exit(bool(told.wrong))
 
 
-def soaked(home: Path, folder: Path, seconds: float) -> Told:
+@contextmanager
+def on_database(home: Path, url: str) -> Iterator[None]:
+    """Move the catalogue into a database, for every process that is begun inside."""
+    archive = home.with_suffix(".tar")
+    finished(home, "backup", "export", str(archive))
+    shutil.rmtree(home)
+    os.environ["WELLREAD_CATALOGUE_URL"] = url
+    try:
+        finished(home, "backup", "import", str(archive), "--with-settings")
+        yield
+    finally:
+        del os.environ["WELLREAD_CATALOGUE_URL"]
+
+
+def finished(home: Path, *words: str) -> None:
+    """Run a command that has to succeed."""
+    done = command(home, *words)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {done.stdout[-300:]}{done.stderr[-300:]}")
+
+
+def soaked(home: Path, folder: Path, seconds: float, askers: int) -> Told:
     """What happened in so many seconds."""
     server, address = begun(home)
     told, over = Told(), threading.Event()
     work: Sequence[Callable[[], None]] = (
-        lambda: ask(address, told, over, 1),
-        lambda: ask(address, told, over, 2),
+        *(partial(ask, address, told, over, seed) for seed in range(1, askers + 1)),
         lambda: change(home, folder / "files", told, over),
         lambda: verify(home, told, over),
+        lambda: research(home, told, over),
         lambda: watch(server.pid, told, over),
     )
     threads = [threading.Thread(target=each) for each in work]
@@ -169,6 +199,14 @@ def verify(home: Path, told: Told, over: threading.Event) -> None:
     while not over.is_set():
         run(home, told, over, "verify", "--json")
         over.wait(5)
+
+
+def research(home: Path, told: Told, over: threading.Event) -> None:
+    """One question after the other, with a breath between."""
+    for question in cycle(SHIPPED):
+        run(home, told, over, "research", "--yes", question)
+        if over.wait(5):
+            return
 
 
 def run(home: Path, told: Told, over: threading.Event, *words: str) -> None:

@@ -41,7 +41,7 @@ import httpx
 from benchmarks.homes import documents, filled
 from benchmarks.record import save
 from benchmarks.research_kills import write_sample
-from benchmarks.soak import FILES, QUESTIONS, Told, begun, command, end
+from benchmarks.soak import FILES, QUESTIONS, Told, begun, command, end, finished, on_database
 from wellread.kb import open_kb
 from wellread.store.base import ServiceAddress
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
@@ -101,20 +101,16 @@ def moved(home: Path, database: str, cluster: str) -> Iterator[None]:
     secure = "s" * cluster.startswith("https")
     hosts = ",".join(one.partition("://")[2] for one in cluster.split(","))
     index = f"opensearch+http{secure}://{hosts}/{BASE}"
-    archive = home.with_suffix(".tar")
-    finished(home, "backup", "export", str(archive))
-    shutil.rmtree(home)
-    os.environ["WELLREAD_CATALOGUE_URL"] = database
-    finished(home, "backup", "import", str(archive), "--with-settings")
-    os.environ["WELLREAD_INDEX_URL"] = index
-    try:
-        finished(home, "reindex")
-        yield
-    finally:
-        with open_kb(home) as kb:
-            place = ServiceAddress(url=index, base=kb.catalogue.reindexing.base_id())
-        OpenSearchIndex.drop_others(place)
-        del os.environ["WELLREAD_CATALOGUE_URL"], os.environ["WELLREAD_INDEX_URL"]
+    with on_database(home, database):
+        os.environ["WELLREAD_INDEX_URL"] = index
+        try:
+            finished(home, "reindex")
+            yield
+        finally:
+            with open_kb(home) as kb:
+                place = ServiceAddress(url=index, base=kb.catalogue.reindexing.base_id())
+            OpenSearchIndex.drop_others(place)
+            del os.environ["WELLREAD_INDEX_URL"]
 
 
 def measured(home: Path, servers: int, chosen: argparse.Namespace) -> dict[str, Any]:
@@ -259,12 +255,6 @@ def listening(home: Path, servers: int) -> Iterator[tuple[list[str], Callable[[]
     finally:
         for server, _ in running:
             end(server)
-
-
-def finished(home: Path, *words: str) -> None:
-    """A command that has to go well."""
-    done = command(home, *words)
-    assert done.returncode == 0, f"{words[0]}: {done.stdout[-500:]}{done.stderr[-500:]}"
 
 
 def table(figures: Mapping[str, Any]) -> list[str]:
