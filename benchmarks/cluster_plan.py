@@ -24,14 +24,17 @@ class Assumptions:
 
     Attributes:
         text_bytes: on disk of one copy of a passage, without its vector: text, words, fields.
+            1,000,000 rows took 2,473 MB with vectors and graph, so 809 each; real texts vary.
         vector_source_bytes: of its vector in the stored source (2.19 keeps it, 3.x does not).
         resident: part of vectors and graph that has to be in memory for an even latency.
         shard_bytes, shard_rows: the most of one shard.
         write_rows: rows a second that one core takes, both copies and merging counted; half of
-            what 50,000 rows gave, as the graph of a large shard is made anew more often.
-        search_cpu: seconds of processor time of both lists of one search in one full shard. Of
-            17,000 rows it took 0.015; that of a full shard was **not measured**: measure it on
-            one node with one such shard before anything is ordered.
+            what a shard of 1,000,000 rows gave (891 on two cores, the writer among them), as the
+            graph of a large shard is made anew more often.
+        search_cpu: seconds of processor time of both lists of one search in one full shard. It
+            took 0.015 of 17,000 rows and 0.126 of 1,000,000, so with the square root of the
+            rows; that of 10,000,000 is this law, **not measured**: measure it on one node with
+            one such shard before anything is ordered.
         load: part of the processors that searches may take in the long run.
         node: memory in GB, cores, disk in GB, US dollars a month (a round price of 2025 for a
             machine of that size on demand, disk included; a managed service asks up to twice).
@@ -42,8 +45,8 @@ class Assumptions:
     resident: float = 1.0
     shard_bytes: float = 30 * GB
     shard_rows: float = 10_000_000
-    write_rows: float = 150
-    search_cpu: float = 0.150
+    write_rows: float = 220
+    search_cpu: float = 0.400
     load: float = 0.5
     node: tuple[float, int, float, float] = (128, 16, 2_000, 900)
 
