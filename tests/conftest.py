@@ -95,18 +95,10 @@ sys.addaudithook(refuse_second_opening)
 
 
 # The files that take longest, first: else one process works on them when the other has ended.
-LONG = (
-    "browser/",
-    "test_sample",
-    "test_readme",
-    "ingest/test_kill",
-    "ingest/test_reindex",
-    "ingest/test_verify_stores",
-    "ask/test_injection",
-    "ask/test_corrections",
-    "serve/",
-    "test_",
-)
+LONG = """
+    browser/ test_sample test_readme ingest/test_kill ingest/test_reindex ingest/test_verify_stores
+    ask/test_injection ask/test_corrections serve/ test_
+""".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import MANAGER, SECONDS, Watched, ask, free_port, serve, stop
 from tests.browser.test_tour import FEED, TALK
 from tests.doubles.openai_server import OpenAIServer
-from tests.doubles.replies import Held
+from tests.doubles.replies import Held, Text
 from tests.doubles.web_server import Reply as Sent
 from tests.doubles.web_server import WebServer
 from tests.serve.test_web_documents import silence
@@ -55,7 +55,9 @@ class Model:
 def one_model() -> Iterator[Model]:
     """A model over HTTP."""
     go = threading.Event()
-    with OpenAIServer([Held(text=TOLD, go=go, rest=MORE)]) as server:
+    held, whole = Held(text=TOLD, go=go, rest=MORE), Text(text=TOLD + MORE)
+    # What is not streamed reads the question or judges the answer, and would be waited for.
+    with OpenAIServer([lambda asked: held if asked.body.get("stream") else whole]) as server:
         yield Model(server, go)
 
 
