@@ -33,6 +33,7 @@ from benchmarks.record import save
 from wellread.ask.retrieve.search import search
 from wellread.ingest import reindex as next_index
 from wellread.ingest import run
+from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline import commit as vectors
 from wellread.ingest.reindex import reindex as make_index
@@ -51,14 +52,7 @@ OLD_HOME = ROOT / "tests" / "store" / "homes" / "0008-lived.tar.gz"  # of an ear
 FORKING = get_context("forkserver")
 LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
 # What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
-LEFTOVERS = (
-    "not live",
-    "interrupted",
-    "in the making",
-    "process is gone",
-    "is not in use",
-    "noted as without vectors",
-)
+LEFTOVERS = (damage.ORPHAN, damage.UNFINISHED, damage.DEAD_JOB, damage.HAS_VECTORS)
 
 
 @dataclass
@@ -164,11 +158,7 @@ def set_up(action: str, place: Path) -> dict[str, str]:
 def check(kb: KnowledgeBase, before: dict[str, str], after: dict[str, str]) -> bool:
     """Every document is its old or its new version, whole and found; whether work is left."""
     problems = verify(kb).problems
-    lost = [
-        problem
-        for problem in problems
-        if not any(word in f"{problem.kind} {problem.detail}" for word in LEFTOVERS)
-    ]
+    lost = [problem for problem in problems if problem.kind not in LEFTOVERS]
     assert lost == [], lost
     held = texts_of(kb)
     for name in set(before) & set(after):
