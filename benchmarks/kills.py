@@ -51,7 +51,8 @@ OLD_HOME = ROOT / "tests" / "store" / "homes" / "0008-lived.tar.gz"  # of an ear
 # Each process begins as a copy of one that has loaded everything: a kill costs no start.
 FORKING = get_context("forkserver")
 LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
-# What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
+# What a killed run may leave, and the next run takes away: rows of versions that never became live
+# are hidden by the version check, and vectors that are still marked as owed are made again.
 LEFTOVERS = (damage.ORPHAN, damage.UNFINISHED, damage.DEAD_JOB, damage.HAS_VECTORS)
 
 

@@ -207,9 +207,10 @@ def upgrade(chosen: argparse.Namespace) -> None:
         shutil.rmtree(home)
         home.with_suffix(".tar").unlink(missing_ok=True)
     figures = compared(folder, team) | {"export, import and reindex, s": round(took)}
+    differing = figures.pop("differ")  # shown and not kept, as it quotes the sets
     save("moving-upgrade", figures)
-    print("\n".join(f"- {name}: {value}" for name, value in figures.items() if name != "differ"))
-    for line in figures["differ"][:SHOWN]:
+    print("\n".join(f"- {name}: {value}" for name, value in figures.items()))
+    for line in differing[:SHOWN]:
         print(json.dumps(line, ensure_ascii=False))
 
 

@@ -56,8 +56,8 @@ def one_model() -> Iterator[Model]:
     """A model over HTTP."""
     go = threading.Event()
     held, whole = Held(text=TOLD, go=go, rest=MORE), Text(text=TOLD + MORE)
-    # What is not streamed reads the question or judges the answer, and would be waited for.
-    with OpenAIServer([lambda asked: held if asked.body.get("stream") else whole]) as server:
+    # What asks for JSON reads the question or judges the answer, and would be waited for.
+    with OpenAIServer([lambda asked: whole if "response_format" in asked.body else held]) as server:
         yield Model(server, go)
 
 

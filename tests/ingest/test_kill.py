@@ -9,11 +9,11 @@ import json
 import signal
 from pathlib import Path
 
+from benchmarks.kills import LEFTOVERS
 from tests.doubles import forked
 from tests.ingest.fault_points import ADDING
 
 from wellread.ask.retrieve.search import search
-from wellread.ingest.integrity.damage import DEAD_JOB, HAS_VECTORS, ORPHAN, UNFINISHED
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -22,9 +22,6 @@ from wellread.types import Filters
 
 CHILD = "from tests.ingest.adding_process import main; main()"
 FILES = 8
-# Rows of a version that never became live are hidden by the version check and dropped by the
-# next run, vectors that are noted as owed are made again; both are no loss.
-LEFTOVERS = (ORPHAN, UNFINISHED, DEAD_JOB, HAS_VECTORS)
 
 
 def write_files(folder: Path, generation: int) -> dict[str, str]:

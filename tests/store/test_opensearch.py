@@ -99,7 +99,7 @@ def test_bases_do_not_touch_each_other(base: str) -> None:
 
 
 def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
-    place = place_of(base)
+    place = place_of(base, "replicas=9")  # more copies than there are nodes
     index = OpenSearchIndex.open(place, PRINT)
     write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
     index.remove([("doc-b", "v1")])

@@ -158,16 +158,16 @@ def replace_by_copy(cluster: Cluster, alias: str, fingerprint: Fingerprint) -> N
             return
         except BaseException as error:
             unblock(cluster, alias, old.name)
-            missing = isinstance(error, DamageError)  # for a node that has not heard of the copy
-            if not attempts_left or not (missing or getattr(error, "retryable", False)):
+            if not attempts_left or not isinstance(error, StoreError):
                 raise
 
 
 def _make_copy(cluster: Cluster, old: AliasTarget, new: str, fingerprint: Fingerprint) -> None:
     meta = {PURGED: True, MADE_FOR: fingerprint.embedder, COPY_OF: old.name}
     body = {"settings": settings(cluster.address), "mappings": mapping(fingerprint, **meta)}
-    everywhere = {"wait_for_active_shards": "all"}
-    cluster.ask(DOING, "indices.create", index=new, body=body, params=everywhere)
+    # There may be fewer nodes than copies. The client would take "timeout" if it had none itself.
+    waiting = {"wait_for_active_shards": "all", "timeout": "5s", "request_timeout": 60}
+    cluster.ask(DOING, "indices.create", index=new, body=body, params=waiting)
     cluster.ask(DOING, "indices.refresh", index=old.name)
     request = {
         "source": {"index": old.name, "size": ROWS_AT_ONCE},
