@@ -94,10 +94,11 @@ def held_here(path: Path) -> bool:
 sys.addaudithook(refuse_second_opening)
 
 
-# The files that take longest, first: else one process works on them when the other has ended.
+# The files that take longest, first: else one process works on them when the other has ended. One
+# process begins elsewhere than with the browser, as the other makes the sample's home meanwhile.
 LONG = """
-    browser/ test_sample test_readme ingest/test_kill ingest/test_reindex ingest/test_verify_stores
-    ask/test_injection ask/test_corrections serve/ test_
+    browser/test_acc ingest/test_kill ingest/test_reindex browser/ test_sample test_readme
+    ingest/test_verify_stores ask/test_injection ask/test_corrections serve/ test_
 """.split()
 
 

@@ -14,7 +14,7 @@ from tests.doubles.recorded_calls import newest_calls
 
 from wellread.ask.answer import answer, final
 from wellread.errors import ModelError
-from wellread.ingest.integrity.purge import purge, traces
+from wellread.ingest.integrity.purge import find_traces, needles, purge
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
@@ -209,7 +209,7 @@ async def test_a_removed_document_is_not_answered_from(home: Path) -> None:
         assert kb.catalogue.integrity.row_counts()["cached_answers"] == 0
         assert (await ask(kb)).answered_by == "none"
         purge(kb)
-        assert traces(kb, [FERRY]) == []
+        assert find_traces(kb, needles([FERRY])) == []
         assert verify(kb).clean
 
 

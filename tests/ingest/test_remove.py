@@ -15,7 +15,7 @@ from tests.store.made import answer_of, citation_of
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
 from wellread.ingest.integrity import purge as purging
-from wellread.ingest.integrity.purge import is_purged, traces
+from wellread.ingest.integrity.purge import find_traces, is_purged
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.ingest.remove import (
@@ -89,7 +89,7 @@ def assert_gone(kb: KnowledgeBase, report: RemoveReport, *sentences: str) -> Non
     assert report.traces == ()
     assert report.purged
     assert is_purged(kb)
-    assert traces(kb, sentences) == []
+    assert find_traces(kb, sentences) == []
     left = everything(kb)
     for sentence in sentences:
         assert sentence not in left
@@ -237,16 +237,16 @@ def test_replaced_text_is_nowhere_after_the_run(kb: KnowledgeBase, tmp_path: Pat
     path = tmp_path / "tides.txt"
     path.write_text("High water comes twenty minutes late in the inner basin.")
     add(kb, [str(path)])
-    assert traces(kb, ["High water comes twenty minutes late in the inner basin."])
+    assert find_traces(kb, ["High water comes twenty minutes late in the inner basin."])
     path.write_text("Low water is at six in the morning today.")
     assert add(kb, [str(path)]).counts()["updated"] == 1
-    assert traces(kb, ["High water comes twenty minutes late in the inner basin."]) == []
+    assert find_traces(kb, ["High water comes twenty minutes late in the inner basin."]) == []
     assert "twenty minutes" not in everything(kb)
     assert verify(kb).notes == ()
     path.unlink()
     (tmp_path / "else.txt").write_text("Something else is said here.")
     sync(kb, [str(tmp_path)])
-    assert traces(kb, ["Low water is at six in the morning today."]) == []
+    assert find_traces(kb, ["Low water is at six in the morning today."]) == []
     assert "six in the morning" not in everything(kb)
 
 
@@ -279,7 +279,7 @@ def test_an_index_in_the_making_forgets_it_as_well(kb: KnowledgeBase, papers: Pa
         passages = kb.catalogue.passages_of([each.id])
         state.intend([passages])
         index.write(index_rows(edition.document, passages), None)
-    assert {trace.place.partition(" ")[0] for trace in traces(kb, [FERRY])} >= {"live", "next"}
+    assert {trace.place.partition(" ")[0] for trace in find_traces(kb, [FERRY])} >= {"live", "next"}
     report = remove_named(kb, "default", [str(papers / "boats")])
     assert report.traces == ()
     assert state.attempt() is None  # nobody was building it

@@ -14,7 +14,7 @@ from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 
 from wellread.codec import marks_to_blob
 from wellread.ingest import backup
-from wellread.ingest.integrity.purge import Trace, find_traces, needles, occurs_elsewhere, traces
+from wellread.ingest.integrity.purge import Trace, find_traces, needles, occurs_elsewhere
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
@@ -111,7 +111,7 @@ def test_a_compressed_blob_is_looked_into(kb: KnowledgeBase) -> None:
     blob = marks_to_blob((HeadingMark(start=0, end=1, path=(SECRET,)),))
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
         connection.execute("UPDATE marks SET blob = ?", (blob,))
-    assert places(traces(kb, [SECRET])) == [("catalogue", "marks")]
+    assert places(find_traces(kb, [SECRET])) == [("catalogue", "marks")]
 
 
 @pytest.mark.sqlite_only
@@ -119,7 +119,7 @@ def test_a_sentence_across_two_pieces_of_a_text_is_found(kb: KnowledgeBase) -> N
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
         connection.execute("UPDATE texts SET text = ?", (SECRET[:20],))
         connection.execute("INSERT INTO texts SELECT document_id, 1, ? FROM texts", (SECRET[20:],))
-    found = [place for place in places(traces(kb, [SECRET])) if place[0] == "catalogue"]
+    found = [place for place in places(find_traces(kb, [SECRET])) if place[0] == "catalogue"]
     assert found == [("catalogue", "texts")]
 
 
@@ -130,16 +130,16 @@ def test_rows_of_every_index_are_looked_into(kb: KnowledgeBase, which: str) -> N
         kb.catalogue.reindexing.begin(OTHER)
         index = kb.open_index(OTHER)
     index.write([make_row("x", "other words", context=SECRET)], None)
-    assert Trace(store="index", place=f"{which} x", words=SECRET) in traces(kb, [SECRET])
+    assert Trace(store="index", place=f"{which} x", words=SECRET) in find_traces(kb, [SECRET])
     index.remove([("doc-x", "v1")])
     assert not index.purged()
     index.purge()
-    assert traces(kb, [SECRET]) == []
+    assert find_traces(kb, [SECRET]) == []
 
 
 def test_an_index_that_is_not_in_use_is_a_trace(kb: KnowledgeBase) -> None:
     kb.open_index(OTHER)
-    (found,) = traces(kb, [SECRET])
+    (found,) = find_traces(kb, [SECRET])
     assert (found.store, found.words) == ("index", "")
     assert "not in use" in found.place
 
@@ -159,7 +159,7 @@ def test_the_bytes_of_every_file_are_looked_into(kb: KnowledgeBase, content: byt
     folder.mkdir(parents=True)
     (folder / "left.bin").write_bytes(content)
     (kb.home / "empty.bin").touch()
-    (found,) = traces(kb, [SECRET])
+    (found,) = find_traces(kb, [SECRET])
     assert found == Trace(store="files", place=str(Path("some/folder/left.bin")), words=SECRET)
     assert str(found) == f"files: {Path('some/folder/left.bin')}: “{SECRET}”"
 
@@ -181,7 +181,7 @@ def test_what_no_copy_of_the_catalogue_shows_is_found(
             connection.execute("DELETE FROM gaps")
         if place == CATALOGUE_FILE:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert {trace.place for trace in traces(kb, [SECRET])} == {place}
+    assert {trace.place for trace in find_traces(kb, [SECRET])} == {place}
 
 
 @pytest.mark.sqlite_only
@@ -196,13 +196,12 @@ def test_a_file_that_sqlite_has_open_is_not_opened_again(kb: KnowledgeBase) -> N
 
 
 def test_nothing_is_found_where_nothing_is(shared: KnowledgeBase) -> None:
-    assert traces(shared, [SECRET]) == []
-    assert traces(shared, []) == []
-    assert traces(shared, ["Too short a text."]) == []
+    assert find_traces(shared, [SECRET]) == []
+    assert find_traces(shared, needles(["Too short a text."])) == []
 
 
 def test_what_is_there_is_found_in_three_ways(shared: KnowledgeBase) -> None:
-    assert {trace.store for trace in traces(shared, [STAYS])} == {"catalogue", "index", "files"}
+    assert {one.store for one in find_traces(shared, [STAYS])} == {"catalogue", "index", "files"}
 
 
 def test_of_a_long_sentence_both_ends_are_looked_for() -> None:

@@ -18,6 +18,7 @@ import json
 import logging
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -87,17 +88,14 @@ class Trace:
         return f"{text}: “{self.words}”" if self.words else text
 
 
-def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
-    """Return every trace of sentences of the removed ``texts``."""
-    return find_traces(kb, needles(texts))
-
-
 def find_traces(kb: KnowledgeBase, strings: Collection[str]) -> list[Trace]:
     """Return every trace of ``strings``, one per place and string."""
     if not strings:
         return []
     find_in = finder(strings)
-    found = [*_in_catalogue(kb, find_in), *_in_indexes(kb, find_in), *_in_files(kb.home, strings)]
+    with ThreadPoolExecutor(1) as beside:  # it waits for the process that reads the files
+        in_files = beside.submit(_in_files, kb.home, strings)
+        found = [*_in_catalogue(kb, find_in), *_in_indexes(kb, find_in), *in_files.result()]
     return list(dict.fromkeys(found))
 
 
@@ -170,11 +168,13 @@ def _in_indexes(kb: KnowledgeBase, find_in: _FindIn) -> Iterator[Trace]:
         yield Trace(store="index", place=f"{name}, which is not in use", words="")
 
 
-def _in_files(home: Path, strings: Collection[str]) -> Iterator[Trace]:
+def _in_files(home: Path, strings: Collection[str]) -> list[Trace]:
     forms = {form: words for words in strings for form in _byte_forms(words)}
     paths = [path for path in files_of(home) if path.suffix != LOCK_SUFFIX]
-    for path, form in search_files(paths, list(forms)):
-        yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
+    return [
+        Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
+        for path, form in search_files(paths, list(forms))
+    ]
 
 
 def _byte_forms(words: str) -> set[bytes]:

@@ -43,10 +43,10 @@ from wellread.store.index.lance_tables import (
     drop_other_indexes,
     fold,
     indexes_of,
+    loosen,
     open_table,
     other_indexes,
     purge_mark,
-    purge_table,
     set_aside,
     store_errors,
     table_name,
@@ -250,22 +250,16 @@ class LanceIndex:
     def rebuild(self) -> None:
         """See ``Maintenance.rebuild``."""
         with self._writing("rebuild the search structures"):
-            for column, config in indexes_of(self._table).items():
-                self._table.create_index(column, config=config, replace=True)
-            if any(index.columns == ["vector"] for index in self._table.list_indices()):
-                self._train(self._table.count_rows())
-            fold(self._table)
+            self._rebuild()
 
     def purge(self) -> None:
         """See ``Maintenance.purge``."""
         with self._writing("erase removed rows from disk"):
             if self._purge_mark.exists():
                 return
-            purge_table(self._table)
-            if any(index.columns == ["vector"] for index in self._table.list_indices()):
-                self._train(self._table.count_rows())
-                fold(self._table)
-                fold(self._table)
+            loosen(self._table)
+            self._rebuild()
+            fold(self._table)  # drops what the last step replaced
             self._purge_mark.touch()
 
     def purged(self) -> bool:
@@ -277,6 +271,13 @@ class LanceIndex:
         if not self._table.schema.field("vector").nullable:
             change: Any = {"path": "vector", "nullable": True}  # LanceDB types it as strings only
             self._table.alter_columns(change)
+
+    def _rebuild(self) -> None:
+        for column, config in indexes_of(self._table).items():
+            self._table.create_index(column, config=config, replace=True)
+        if any(index.columns == ["vector"] for index in self._table.list_indices()):
+            self._train(self._table.count_rows())
+        fold(self._table)
 
     def _build_missing(self) -> None:
         rows = self._table.count_rows()

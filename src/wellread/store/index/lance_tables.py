@@ -148,30 +148,21 @@ def purge_mark(path: Path, name: str) -> Path:
     return path / f"{name}.purged"
 
 
-def purge_table(table: LanceTable) -> None:
-    """Rewrite ``table`` so that it holds live rows only; the caller holds its lock."""
-    if table.count_rows() == 0:
-        for index in table.list_indices():
-            if index.columns != [WORDS]:
-                table.drop_index(index.name)
-        table.create_index(WORDS, config=INDEXES[WORDS], replace=True)
-    else:
-        _loosen(table)
-        for index in table.list_indices():
-            config = INDEXES.get(index.columns[0])
-            if config is not None:
-                table.create_index(index.columns[0], config=config, replace=True)
-    fold(table)
-    fold(table)  # drops what the last step of the first call replaced
-
-
 def fold(table: LanceTable) -> None:
     """Compact the table, update its indexes and drop earlier versions."""
     table.optimize(cleanup_older_than=AT_ONCE, delete_unverified=True)
 
 
-def _loosen(table: LanceTable) -> None:
-    """Write enough rows of every data file again for LanceDB to rewrite the file."""
+def loosen(table: LanceTable) -> None:
+    """Write enough rows of every data file again for LanceDB to rewrite the file.
+
+    Without any row, the search structures go, but for the empty one of words.
+    """
+    if table.count_rows() == 0:
+        for index in table.list_indices():
+            if index.columns != [WORDS]:
+                table.drop_index(index.name)
+        return
     rows = table.search().select(["kind"]).with_row_id(True)
     batches = [
         batch.column("_rowid").to_numpy(zero_copy_only=False)
