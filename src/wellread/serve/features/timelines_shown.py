@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal
@@ -50,12 +51,11 @@ def periods(dates: Sequence[datetime], unit: Unit) -> list[Period]:
     """Return all periods from the first to the last date, including empty ones."""
     if not dates:
         return []
-    starts = [_period_start(moment.date(), unit) for moment in dates]
+    counts = Counter(_period_start(moment.date(), unit) for moment in dates)
     result: list[Period] = []
-    current = min(starts)
-    while current <= max(starts):
-        label = f"{current:{_LABELS[unit]}}"
-        result.append(Period(label=label, start=current, count=starts.count(current)))
+    current, last, form = min(counts), max(counts), _LABELS[unit]
+    while current <= last:
+        result.append(Period(label=f"{current:{form}}", start=current, count=counts[current]))
         current = _next_start(current, unit)
     return result
 
