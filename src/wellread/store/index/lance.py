@@ -259,7 +259,6 @@ class LanceIndex:
                 return
             loosen(self._table)
             self._rebuild()
-            fold(self._table)  # drops what the last step replaced
             self._purge_mark.touch()
 
     def purged(self) -> bool:
