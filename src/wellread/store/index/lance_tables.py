@@ -156,7 +156,7 @@ def fold(table: LanceTable) -> None:
 def loosen(table: LanceTable) -> None:
     """Write enough rows of every data file again for LanceDB to rewrite the file.
 
-    Without any row, the search structures go, but for the empty one of words.
+    Of an empty table only words keep a structure: LanceDB 0.38 cannot train vectors of no rows.
     """
     if table.count_rows() == 0:
         for index in table.list_indices():
