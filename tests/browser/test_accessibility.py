@@ -20,11 +20,12 @@ ALL: dict[str, Any] = {
 # small letters of a phone are the hardest to read, and their colours take the longest to check.
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 COLOURS: dict[str, Any] = {"runOnly": {"type": "rule", "values": OF_COLOURS}}
-NO_COLOURS = ALL | {"rules": {rule: {"enabled": False} for rule in OF_COLOURS}}
+OF_PLACES = ["target-size", "scrollable-region-focusable"]
+PLACES: dict[str, Any] = {"runOnly": {"type": "rule", "values": OF_PLACES}}
 LOOKS: dict[int, dict[str, dict[str, Any] | None]] = {
     320: {"light": ALL, "dark": COLOURS},
     768: {"light": None},  # between the two it is arranged anew: does it fit?
-    1280: {"light": NO_COLOURS},
+    1280: {"light": PLACES},  # the same elements and names, elsewhere
 }
 FEWER = "document.querySelectorAll('main section').forEach((one, at) => at % 10 && one.remove())"
 PAGES = (
@@ -110,11 +111,13 @@ def test_what_is_wrong_is_seen(watched: Watched, site: str) -> None:
     page.evaluate("document.adoptedStyleSheets = [new CSSStyleSheet()]")
     page.evaluate(
         "document.adoptedStyleSheets[0].replaceSync("
-        "'@media (prefers-color-scheme: dark) { .faint { color: #222 } }')"
+        "'@media (prefers-color-scheme: dark) { .faint { color: #222 } }"
+        " @media (min-width: 1000px) { main input { padding: 0; width: 5px; height: 5px } }')"
     )
     wrong = check(page)
     assert set(wrong) == {"320 light", "320 dark", "1280 light"}
     assert [one.partition(":")[0] for one in wrong["320 dark"]] == ["color-contrast"]
+    assert [one.partition(":")[0] for one in wrong["1280 light"]] == ["target-size"]
 
 
 def test_an_open_source_has_none(watched: Watched, site: str) -> None:

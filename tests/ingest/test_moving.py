@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.library.collection_changes import (
+    MOVED_TOGETHER,
     create,
     describe,
     description_of,
@@ -22,7 +24,9 @@ from wellread.library.collection_changes import (
     rename,
 )
 from wellread.library.uploads import keep_upload, uploaded_file
+from wellread.store.base import Floats, IndexRow
 from wellread.store.catalogue import Catalogue
+from wellread.store.index.lance import LanceIndex
 from wellread.types import Filters
 from wellread.values.answers import Question
 
@@ -57,7 +61,7 @@ async def test_an_answer_cites_a_moved_document_where_it_is_now(
     assert verify(kb).problems == ()
 
 
-@pytest.mark.parametrize("step", ["intend", "move_source", "settle"])
+@pytest.mark.parametrize("step", ["intend", "move_sources", "settle"])
 async def test_a_killed_rename_leaves_the_document_whole_and_is_finished_later(
     kb: KnowledgeBase, ferry: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +77,25 @@ async def test_a_killed_rename_leaves_the_document_whole_and_is_finished_later(
     assert [len(kb.catalogue.documents(name)) for name in ("harbour", "town")] == [0, 1]
     assert len(found(kb, "Osprey")) == 1
     assert len(list((kb.home / "uploads").rglob("*.md"))) == 1
+    assert verify(kb).problems == ()
+
+
+async def test_sources_move_together(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes := tmp_path / "notes").mkdir()
+    for number in range(MOVED_TOGETHER + 1):
+        (notes / f"{number}.txt").write_text(f"The note {number}.", encoding="utf-8")
+    add(kb, [str(notes)], collection="one")
+    writes, write = [], LanceIndex.write
+
+    def counted(index: LanceIndex, rows: Sequence[IndexRow], vectors: Floats | None) -> None:
+        writes.append(len(rows))
+        write(index, rows, vectors)
+
+    monkeypatch.setattr(LanceIndex, "write", counted)
+    assert rename(kb, "one", "two") == MOVED_TOGETHER + 1
+    assert writes == [MOVED_TOGETHER, 1]
     assert verify(kb).problems == ()
 
 

@@ -186,7 +186,7 @@ def check_settled(kb: KnowledgeBase, shape: Shape, numbers: range | list[int]) -
     assert tables(kb) == [table_name(kb.live().fingerprint)]
     held = {facts.id for facts in kb.catalogue.documents("default")}
     assert held == {known(number) for number in numbers}
-    (counts,) = kb.catalogue.stats()
+    (counts,) = kb.catalogue.counts.kinds()
     assert counts.passages == sum(1 for _ in kb.catalogue.passage_keys())
     check_all_found(kb, numbers)
 

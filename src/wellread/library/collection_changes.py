@@ -2,8 +2,8 @@
 
 A document is known by its collection and address, and so are its passages. Moving one therefore
 writes it into the other collection from its stored text, and one transaction of the catalogue
-replaces the old document and everything that cites it. Each source is moved wholly or not at all;
-a move that was interrupted is finished by repeating it.
+replaces the old documents and everything that cites them. Each source is moved wholly or not at
+all; a move that was interrupted is finished by repeating it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from wellread.types import Document
 
 MAX_NAME_CHARS = 80
 MAX_TITLE_CHARS = 300
+MOVED_TOGETHER = 64  # sources of one transaction
 
 
 def collection_name(name: str) -> str:
@@ -52,11 +52,8 @@ def sources_of(kb: KnowledgeBase, document_ids: Sequence[str]) -> dict[str, list
         UnknownNameError: one of the documents does not exist.
     """
     known = kb.catalogue.facts(document_ids)
-    for name in document_ids:
-        if name not in known:
-            raise UnknownNameError(
-                f"there is no document {name!r}", hint="it may have been removed"
-            )
+    if gone := [name for name in document_ids if name not in known]:
+        raise UnknownNameError(f"there is no document {gone[0]!r}", hint="it may have been removed")
     by_collection: dict[str, list[str]] = {}
     for collection, uri in kb.catalogue.integrity.sources_of(document_ids):
         by_collection.setdefault(collection, []).append(uri)
@@ -87,41 +84,46 @@ def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> 
             )
     recover(kb)
     moved: dict[str, str] = {}
-    for record in moving:
-        moved |= _move_source(kb, record, into)
+    for first in range(0, len(moving), MOVED_TOGETHER):
+        moved |= _move_sources(kb, moving[first : first + MOVED_TOGETHER], into)
     for name in (collection, into):
         finish_run(kb, name)
     embed_pending(kb)
     return moved
 
 
-def _move_source(kb: KnowledgeBase, record: SourceRecord, into: str) -> dict[str, str]:
-    old_ids = kb.catalogue.forgetting.documents_of_sources(record.collection, [record.uri])
-    stored = uploaded_file(kb, record.uri)
-    uri = record.uri if stored is None else _copy_upload(kb, stored, into)
+def _move_sources(kb: KnowledgeBase, records: Sequence[SourceRecord], into: str) -> dict[str, str]:
+    uploads = [uploaded_file(kb, record.uri) for record in records]
+    changes: list[SourceChange] = []
+    moved: dict[str, str] = {}
     with writing(kb):
-        moved: dict[str, str] = {}
-        changes = []
-        for old_id in old_ids:
-            document = kb.catalogue.document(old_id)
-            if document is None:
-                continue
-            address = uri + document.uri.removeprefix(record.uri)
-            address = address if document.uri.startswith(record.uri) else document.uri
-            moved[old_id] = document_id(into, address)
-            changes.append(_change(kb, replace(document, collection=into, uri=address)))
-        change = SourceChange(
-            record=replace(record, collection=into, uri=uri, root=uri if stored else record.root),
-            documents=tuple(changes),
-        )
-        source = (record.collection, record.uri)
-        write_changes(
-            kb, [change], lambda new: kb.catalogue.move_source(source, change, new, moved)
-        )
-    if stored is not None:
-        with suppress(FileNotFoundError):
-            stored.unlink()
+        for old, stored in zip(records, uploads, strict=True):
+            uri = _copy_upload(kb, stored, into) if stored else old.uri
+            new = replace(old, collection=into, uri=uri, root=uri if stored else old.root)
+            documents = _moved_documents(kb, old, new)
+            moved |= {key: document_id(into, one.document.uri) for key, one in documents.items()}
+            changes.append(SourceChange(record=new, documents=tuple(documents.values())))
+
+        def commit(planned: Sequence[tuple[str, str]]) -> None:
+            kb.catalogue.move_sources(records, changes, planned, moved)
+            for path in filter(None, uploads):
+                path.unlink(missing_ok=True)
+
+        write_changes(kb, changes, commit)
     return moved
+
+
+def _moved_documents(
+    kb: KnowledgeBase, old: SourceRecord, new: SourceRecord
+) -> dict[str, DocumentChange]:
+    """The documents of ``old`` as those of ``new``, by their old ids."""
+    changes = {}
+    for old_id in kb.catalogue.forgetting.documents_of_sources(old.collection, [old.uri]):
+        if document := kb.catalogue.document(old_id):
+            below = document.uri.startswith(old.uri)
+            uri = new.uri + document.uri.removeprefix(old.uri) if below else document.uri
+            changes[old_id] = _change(kb, replace(document, collection=new.collection, uri=uri))
+    return changes
 
 
 def _change(kb: KnowledgeBase, document: Document) -> DocumentChange:

@@ -257,7 +257,7 @@ def topics(
     check_collections(kb, Filters(collections=tuple(collections)))
     kinds: dict[str, dict[Kind, int]] = {}
     passages: dict[str, int] = {}
-    for row in kb.catalogue.stats():
+    for row in kb.catalogue.counts.kinds():
         if not collections or row.collection in collections:
             kinds.setdefault(row.collection, {})[row.kind] = row.documents
             passages[row.collection] = passages.get(row.collection, 0) + row.passages

@@ -130,11 +130,10 @@ def _count_documents(request: Request) -> AggregateResult:
     query, scope = request.query, request.scope
     noun, topic = query.of, query.about
     method = f"all {noun.many} of the catalogue{request.after_noun}"
-    if topic is None and not query.by and query.form == "count":
-        number = scope.kb.catalogue.counts.totals(scope.limits).documents
-        if number > MAX_COUNT_ROWS:
-            method += f"; more than {MAX_COUNT_ROWS:,}, so there are no rows (ask for a list)"
-            return _rows_result(request, DOCUMENT_COLUMNS, (), method, number=number)
+    whole = topic is None and not query.by and query.form == "count"
+    if whole and (number := scope.kb.catalogue.counts.count(scope.limits)) > MAX_COUNT_ROWS:
+        method += f"; more than {MAX_COUNT_ROWS:,}, so there are no rows (ask for a list)"
+        return _rows_result(request, DOCUMENT_COLUMNS, (), method, number=number)
     entries, matches = request.entries()
     if query.by:
         return _count_by_group(request, [entry.id for entry in entries])

@@ -205,22 +205,23 @@ def _coverage_by(scope: Scope, by: Sequence[str]) -> AggregateResult:
 
 
 def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
-    totals = scope.kb.catalogue.counts.totals(scope.limits)
-    parts = list(_coverage_parts(scope, with_ids=totals.documents <= MAX_LISTED_DOCUMENTS))
+    counts = scope.kb.catalogue.counts
+    number, period = counts.count(scope.limits), counts.published(scope.collections, scope.limits)
+    parts = list(_coverage_parts(scope, with_ids=number <= MAX_LISTED_DOCUMENTS))
     kinds = {value: size for part, value, size, _ in parts if part == "kind"}
-    dates = f", published from {day(totals.first)} to {day(totals.last)}" if totals.first else ""
-    undated = totals.documents - totals.dated
+    undated = sum(size for part, value, size, _ in parts if (part, value) == ("year", UNDATED))
+    dates = f", published from {day(period[0])} to {day(period[1])}" if period else ""
     dates += f" ({undated:,} without a date)" if dates and undated else ""
     return AggregateResult(
         strategy=COVERAGE_STRATEGY,
         kind="coverage",
-        sentence=f"There are {amount(totals.documents, 'document', 'documents')}{about}"
+        sentence=f"There are {amount(number, 'document', 'documents')}{about}"
         f"{scope.suffix} in {scope.where}{': ' if kinds else ''}{kinds_text(kinds)}{dates}.",
-        number=totals.documents,
+        number=number,
         columns=("Part", "Value", "Documents", "Share"),
         rows=tuple(
             Row(
-                cells=(part, value, f"{size:,}", share := _share(size, totals.documents)),
+                cells=(part, value, f"{size:,}", share := _share(size, number)),
                 document_ids=tuple(ids),
                 line=f"{part} – {value}: {documents_text(size)} ({share})",
             )

@@ -84,7 +84,7 @@ def _documents_about_name(scope: Scope, name: Name, *, naming: bool) -> TopicDoc
     counts: dict[str, int] = {}
     phrase: tuple[str, ...] = ()
     full_names = {key_of(title) for node in nodes for title in (node.title, *node.aliases)}
-    reads_texts = catalogue.counts.totals(scope.limits).documents <= MAX_TEXTS_READ
+    reads_texts = catalogue.counts.count(scope.limits) <= MAX_TEXTS_READ
     if reads_texts or key_of(name.phrase) not in full_names:
         # The graph leaves out names that are ordinary words, and parts of names ("Kittiwake").
         text_matches = documents_containing(scope, name.phrase, literal=naming)

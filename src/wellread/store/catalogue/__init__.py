@@ -57,7 +57,7 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.postgresql import size
-from wellread.store.schema.stored_values import KindCount, VersionKey
+from wellread.store.schema.stored_values import VersionKey
 from wellread.store.schema.tables import HEAD
 from wellread.values.reports import Report
 
@@ -190,7 +190,7 @@ class Catalogue(CataloguePart):
         return list(versions.items())
 
     commit = writing(document_writes.commit_changes)
-    move_source = writing(document_writes.move_source)
+    move_sources = writing(document_writes.move_sources)
 
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
@@ -236,10 +236,6 @@ class Catalogue(CataloguePart):
     # --- overviews, answers, gaps ---
 
     collection_names = reading(collection_records.collection_names)
-
-    def stats(self) -> list[KindCount]:
-        """The counts of each kind of document in each collection, by name."""
-        return self.vocabulary.kind_counts()
 
     record_answer = writing(answer_records.record_answer)
     answer = reading(answer_records.find_answer)

@@ -136,30 +136,28 @@ def _delete_rows(connection: Connection, versions: dict[str, str]) -> None:
     reindexing.note_deletion(connection)
 
 
-def move_source(
+def move_sources(
     connection: Connection,
-    source: tuple[str, str],
-    change: SourceChange,
+    old: Sequence[SourceRecord],
+    changes: Sequence[SourceChange],
     planned: Collection[VersionKey],
     moved: Mapping[str, str],
 ) -> None:
-    """Replace the ``source`` (collection and uri) and its documents by those of ``change``.
+    """Replace the ``old`` sources of one collection and their documents by those of ``changes``.
 
     ``moved`` maps the old ids of the documents to the new ones. Texts and spans stay the same, so
     what cites the old ids (answers, feedback, research, preferences) now cites the new ones.
     """
-    versions = live_versions(connection, moved)
-    times = select(tables.documents.c.id, tables.documents.c.added_at).where(
-        tables.documents.c.id.in_(VALUES)
-    )
+    document = tables.documents.c
+    times = select(document.id, document.added_at).where(document.id.in_(VALUES))
     added = {row.id: row.added_at for row in rows_in(connection, times, moved)}
-    commit_changes(connection, [change], planned)
-    for old, moment in added.items():
-        is_new = tables.documents.c.id == moved[old]
+    commit_changes(connection, changes, planned)
+    for old_id, moment in added.items():
+        is_new = document.id == moved[old_id]
         connection.execute(update(tables.documents).where(is_new).values(added_at=moment))
     _cite_moved(connection, moved)
-    _delete_rows(connection, versions)
-    collection_records.delete_sources(connection, source[0], [source[1]])
+    _delete_rows(connection, live_versions(connection, moved))
+    collection_records.delete_sources(connection, old[0].collection, [one.uri for one in old])
     answer_records.refresh_figures(connection, moved.values())
 
 

@@ -96,7 +96,8 @@ class ReadableCatalogue(Catalogue):
         self.everybody = database.of_all_owners()
         self.shared = shared or self
         if shared:
-            vars(self).update(vocabulary=shared.vocabulary, graph=shared.graph)
+            for name in ("vocabulary", "graph", "counts", "listings"):
+                vars(self)[name] = getattr(shared, name)
         self._word_counts: WordCounts | None = None
 
     def word_counts(self) -> WordCounts:

@@ -190,6 +190,7 @@ class KindCount:
     collection: str
     kind: Kind
     documents: int
+    recordings: int
     passages: int
     characters: int
 

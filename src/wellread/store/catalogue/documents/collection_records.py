@@ -19,7 +19,7 @@ from typing import Any, Generic
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, text, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, or_, select, text, update
 
 from wellread.codec import from_plain
 from wellread.identity import tagged_hash
@@ -77,6 +77,8 @@ _READABLE_COLLECTIONS = text(
     " (SELECT 1 FROM documents WHERE documents.collection = readable.name)"
 )
 
+RECORDED = or_(documents.c.kind == "transcript", documents.c.media_url != "")
+
 
 class CollectionCache(Generic[T]):
     """Caches a value derived from each collection until its stamp changes. Thread-safe."""
@@ -103,22 +105,16 @@ class CollectionCache(Generic[T]):
 
 
 class Vocabularies(CataloguePart):
-    """Caches the vocabulary and the counts of each collection. Thread-safe."""
+    """Caches the vocabulary of each collection. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._cache, self._counts = CollectionCache(load_words), CollectionCache(_kind_counts)
+        self._cache = CollectionCache(load_words)
 
     def of(self, collections: Sequence[str] = ()) -> list[CollectionWords]:
         """The current vocabularies of the known collections; of all when none are given."""
         with self._database.read() as connection:
             return self._cache.of(connection, stamps_of(connection), collections)
-
-    def kind_counts(self) -> list[KindCount]:
-        """The counts of each kind of document in each collection, by name."""
-        with self._database.read() as connection:
-            counts = self._counts.of(connection, stamps_of(connection), ())
-        return [count for of_collection in counts for count in of_collection]
 
     def stamps(self, collections: Sequence[str] = ()) -> dict[str, str]:
         """The stamps of the known collections (of all when none are given), by name."""
@@ -259,13 +255,14 @@ def collection_names(connection: Connection) -> list[str]:
     return sorted(connection.execute(names).scalars())
 
 
-def _kind_counts(connection: Connection, collection: str) -> list[KindCount]:
+def kind_counts(connection: Connection, collection: str) -> list[KindCount]:
     """The counts of each kind of document in one collection, by name."""
     group = (documents.c.collection, documents.c.kind)
-    sums = (func.sum(documents.c[name]).label(name) for name in ("passages", "characters"))
-    statement = select(*group, func.count().label("documents"), *sums).group_by(*group)
-    of_collection = statement.where(documents.c.collection == collection)
-    return rows_to_values(KindCount, connection.execute(of_collection.order_by(*group)))
+    sums = [func.sum(documents.c[name]).label(name) for name in ("passages", "characters")]
+    sums += [func.count().label("documents"), func.count(case((RECORDED, 1))).label("recordings")]
+    of_collection = select(*group, *sums).where(documents.c.collection == collection)
+    rows = connection.execute(of_collection.group_by(*group).order_by(*group))
+    return rows_to_values(KindCount, rows)
 
 
 def documents_of_sources(

@@ -14,8 +14,9 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select
 
+from wellread.store.catalogue.documents.collection_records import touch, touch_documents
 from wellread.store.catalogue.documents.lookup import (
     LIVE_MENTIONS,
     VALUES,
@@ -247,15 +248,13 @@ def mentions_in(connection: Connection, document_id: str) -> list[FoundName]:
     ]
 
 
-def mention_totals(
-    connection: Connection, collections: Sequence[str]
-) -> dict[tuple[str, str], MentionTotal]:
-    """The mention counts of all mentioned entities by (collection, entity id)."""
-    key = (documents.c.collection, mentions.c.entity_id)
-    statement = _live(select(*key, *_COUNTS), collections).group_by(*key)
+def mention_totals(connection: Connection, name: str) -> dict[tuple[str, str], MentionTotal]:
+    """The mention counts of all mentioned entities of a collection, by (collection, entity id)."""
+    entity = mentions.c.entity_id
+    statement = _live(select(entity, *_COUNTS), [name]).group_by(entity)
     return {
-        (collection, entity_id): MentionTotal(documents=document_count, mentions=count)
-        for collection, entity_id, document_count, count in connection.execute(statement)
+        (name, entity_id): MentionTotal(documents=document_count, mentions=count)
+        for entity_id, document_count, count in connection.execute(statement)
     }
 
 
@@ -361,6 +360,7 @@ def keep(
         for document_id, version in current
     )
     insert_rows(connection, mention_scans, scans)
+    touch_documents(connection, (document_id for document_id, _ in current))
     return len(rows)
 
 
@@ -396,10 +396,10 @@ class MentionScans(CataloguePart):
 
     def forget(self, collection: str) -> bool:
         """Delete all mentions and scans of the collection; return whether there were any."""
-        tables = (mention_scans, mentions)
-        has_rows = (exists().where(table.c.document_id == documents.c.id) for table in tables)
-        any_rows = bool(self._rows(_documents_of(collection).where(or_(*has_rows)).limit(1)))
-        if any_rows:
-            ids = _documents_of(collection)
-            self._run(*(delete(table).where(table.c.document_id.in_(ids)) for table in tables))
-        return any_rows
+        with self._database.write() as connection:
+            deleted = 0
+            for table in (mention_scans, mentions):
+                ids = table.c.document_id.in_(_documents_of(collection))
+                deleted += connection.execute(delete(table).where(ids)).rowcount
+            touch(connection, [collection] if deleted else ())
+        return deleted > 0

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Literal, get_args
 
 from sqlalchemy import (
@@ -29,17 +29,17 @@ from sqlalchemy import (
     extract,
     func,
     literal,
-    or_,
     select,
     true,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from wellread.store.catalogue.documents import lookup
+from wellread.store.catalogue.documents import collection_records, lookup
 from wellread.store.catalogue.documents.lookup import FACTS, LIVE_MENTIONS, VALUES
 from wellread.store.catalogue.documents.name_records import AUTHOR, SPEAKER, of_people, of_values
-from wellread.store.schema.database import CataloguePart, reading, rows_in, without_index
+from wellread.store.schema.database import CataloguePart, Database, reading, rows_in, without_index
+from wellread.store.schema.stored_values import KindCount
 from wellread.store.schema.tables import documents, entities, mentions, passages, stories, texts
 from wellread.types import DocumentFacts, Filters, Passage
 
@@ -49,6 +49,7 @@ Field = Literal["collection", "kind", "source_type", "language", "author", "spea
 FIELDS: tuple[Field, ...] = get_args(Field)
 Part = Literal["collection", "kind", "source_type", "language", "year"]
 EntityKey = tuple[str, str]  # (collection, entity id)
+Ends = tuple[datetime, datetime]
 Entry = DocumentFacts  # a document on a list that answers a question
 
 _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
@@ -74,7 +75,6 @@ _LISTED = FACTS.add_columns(
     documents.c.summary, documents.c.taxonomy, documents.c.passages, documents.c.added_at
 )
 _SPOKEN = cast(passages.c.speakers, Text) != "[]"
-_RECORDED = or_(documents.c.kind == "transcript", documents.c.media_url != "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +96,31 @@ class DocumentPage:
     documents: tuple[ListedDocument, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """Numbers of documents and passages, and the range of dates (None when none is dated)."""
-
-    documents: int
-    passages: int
-    dated: int
-    first: datetime | None
-    last: datetime | None
-
-
 class _FilteredPart(CataloguePart):
     """A part whose statements over ``documents`` are limited by filters."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._kinds = collection_records.CollectionCache(collection_records.kind_counts)
+
+    def kinds(self) -> list[KindCount]:
+        """The counts of each kind of document in each collection, kept until these change."""
+        with self._database.read() as connection:
+            stamps = collection_records.stamps_of(connection)
+            return [*chain.from_iterable(self._kinds.of(connection, stamps, ()))]
+
+    def count(self, limits: Limits = (), *, media: bool = False) -> int:
+        """The number of documents (``media``: recordings) that match; kept for kinds as above."""
+        if any(one != Filters(collections=one.collections, kinds=one.kinds) for one in limits):
+            recorded = collection_records.RECORDED if media else true()
+            matching = select(func.count()).select_from(documents).where(recorded)
+            return int(self._within(limits, matching)[0][0])
+        return sum(
+            each.recordings if media else each.documents
+            for each in self.kinds()
+            if all(each.collection in (one.collections or [each.collection]) for one in limits)
+            and all(each.kind in (one.kinds or [each.kind]) for one in limits)
+        )
 
     def _within(self, limits: Limits, statement: Select[Any]) -> Sequence[Any]:
         """The rows of the documents that match ``limits``."""
@@ -139,13 +151,14 @@ class Listings(_FilteredPart):
         like = "contains" if self._database.dialect == "sqlite" else "icontains"  # ignores case
         named = documents.c.title + " " + cast(documents.c.authors, Text)
         has_words = [getattr(named, like)(word, autoescape=True) for word in words.split()]
+        total = -1 if has_words else self.count([limits], media=media)
         with self._database.read() as connection:
-            kind = _RECORDED if media else true()
+            kind = collection_records.RECORDED if media else true()
             where = and_(filter_condition(connection, [limits]), kind, *has_words)
             count = select(func.count()).select_from(documents).where(where)
             chosen = select(documents.c.id).where(where).order_by(*_ORDERS[order], documents.c.id)
             ids = list(connection.execute(chosen.limit(limit).offset(offset)).scalars())
-            total = connection.execute(count).scalar_one()
+            total = connection.execute(count).scalar_one() if has_words else total
             return DocumentPage(total=total, documents=tuple(_list_entries(connection, ids)))
 
     def listed(self, document_id: str) -> ListedDocument | None:
@@ -158,7 +171,7 @@ class Listings(_FilteredPart):
         conditions = {
             "stories": exists().where(stories.c.title != ""),
             "entities": exists().select_from(entities),
-            "recordings": exists().where(_RECORDED),
+            "recordings": exists().where(collection_records.RECORDED),
             "dates": exists().where(documents.c.published_at.is_not(None)),
         }
         (found,) = self._rows(select(*(there.label(name) for name, there in conditions.items())))
@@ -169,7 +182,7 @@ class Listings(_FilteredPart):
         statement = FACTS.order_by(*_ORDERS["newest"], documents.c.id)
         if collections:
             statement = statement.where(documents.c.collection.in_(collections))
-        rows = self._rows(statement.where(_RECORDED) if media else statement)
+        rows = self._rows(statement.where(collection_records.RECORDED) if media else statement)
         return [lookup.facts_of(row) for row in rows]
 
     def dates(self, limits: Filters) -> list[datetime]:
@@ -267,15 +280,6 @@ def _list_entries(connection: Connection, ids: Sequence[str]) -> Iterator[Listed
 class DocumentCounts(_FilteredPart):
     """Counts and groupings over all documents that match some limits."""
 
-    def totals(self, limits: Limits = ()) -> Totals:
-        """The numbers and the date range of the documents that match ``limits``."""
-        when = documents.c.published_at
-        counts: tuple[Any, ...] = (func.count(), func.sum(documents.c.passages), func.count(when))
-        (row,) = self._within(limits, select(*counts, func.min(when), func.max(when)))
-        return Totals(
-            documents=row[0], passages=int(row[1] or 0), dated=row[2], first=row[3], last=row[4]
-        )
-
     def entries(self, limits: Limits = ()) -> list[Entry]:
         """The documents that match ``limits``, by date (undated ones last) and title."""
         return [lookup.facts_of(row) for row in self._within(limits, FACTS.order_by(*_BY_DATE))]
@@ -305,16 +309,16 @@ class DocumentCounts(_FilteredPart):
         entries.sort(key=lambda entry: (entry.published_at or _UNDATED, entry.title, entry.id))
         return entries[-limit:] if last else entries[:limit]
 
-    def published(self, collections: Sequence[str]) -> tuple[datetime, datetime] | None:
+    def published(self, collections: Sequence[str], limits: Limits = ()) -> Ends | None:
         """The moments of the first and the last publication; None when no document has a date."""
         when = documents.c.published_at
         dated = select(when).where(when.is_not(None)).limit(1)
-        moments = [
-            moment
+        ends = [
+            dated.where(documents.c.collection == name).order_by(order)
             for name in collections
             for order in (when.asc(), when.desc())
-            for moment in self._values(dated.where(documents.c.collection == name).order_by(order))
         ]
+        moments = [row[0] for statement in ends for row in self._within(limits, statement)]
         return (min(moments), max(moments)) if moments else None
 
     def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
