@@ -261,7 +261,7 @@ def reindex(kb: KnowledgeBase, _folder: Path) -> None:
 
 
 def migrate(kb: KnowledgeBase, _folder: Path) -> None:
-    assert kb.catalogue.counts.kinds()  # opening brings the schema up to date
+    assert kb.catalogue.listings.kinds()  # opening brings the schema up to date
 
 
 DO: dict[str, Callable[[KnowledgeBase, Path], None]] = {

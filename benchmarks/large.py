@@ -112,7 +112,7 @@ def child(place: Path) -> None:
         report = add(kb, [str(place / "files")])
         seconds = time.perf_counter() - started
         counts = report.counts()
-        passages = sum(row.passages for row in kb.catalogue.counts.kinds())
+        passages = sum(row.passages for row in kb.catalogue.listings.kinds())
     figures = {
         "counts": counts,
         "passages": passages,

@@ -65,7 +65,7 @@ class Pattern:
 def generated_home(passages: int) -> KnowledgeBase:
     """The home of ``passages`` generated passages; built when it is not there yet."""
     kb = open_home(f"generated-{passages}")
-    there = sum(facts.passages for facts in kb.catalogue.counts.kinds())
+    there = sum(facts.passages for facts in kb.catalogue.listings.kinds())
     if there == passages:
         return kb
     if there:

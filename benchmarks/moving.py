@@ -109,7 +109,7 @@ def measured(step: str, place: Path, passages: int) -> dict[str, Any]:
         write_records(place / "records", passages)
         with open_kb(place / "home", overrides=STATIC) as kb:
             add(kb, [str(place / "records")])
-            assert sum(row.passages for row in kb.catalogue.counts.kinds()) >= passages
+            assert sum(row.passages for row in kb.catalogue.listings.kinds()) >= passages
     elif step == "export":
         with open_kb(place / "home", overrides=STATIC) as kb:
             export_home(kb, place / "home.tar.gz")
@@ -152,7 +152,7 @@ async def asked(home: Path) -> list[list[Any]]:
     """What is answered to each question."""
     chance = random.Random(12)
     with open_kb(home, overrides=STATIC) as kb:
-        count = sum(row.documents for row in kb.catalogue.counts.kinds())
+        count = sum(row.documents for row in kb.catalogue.listings.kinds())
         which = [(chance.randrange(count), chance.randint(1, MONTHS)) for _ in range(ASKED)]
         return [
             await answered(kb, f"How many sacks did warehouse {number} store in month {month}?")

@@ -114,7 +114,7 @@ def measure(chosen: JudgedSet, limit: int) -> dict[str, Any]:
         ready = time.perf_counter()
         queries = list(chosen.queries(kb))[: limit or None]
         scores = _score(kb, chosen, queries)
-        passages = sum(row.passages for row in kb.catalogue.counts.kinds())
+        passages = sum(row.passages for row in kb.catalogue.listings.kinds())
     return {
         "set": chosen.name,
         "about": chosen.about,

@@ -134,7 +134,7 @@ def taken_in(place: Path, size: int) -> dict[str, Any]:
         news = ran(home, "add", "-c", NEWS, str(files / NEWS))
         archive = ran(home, "add", "-c", ARCHIVE, str(files / ARCHIVE))
     with open_kb(home) as kb:
-        rows = kb.catalogue.counts.kinds()
+        rows = kb.catalogue.listings.kinds()
     passages, seconds = sum(row.passages for row in rows), news["seconds"] + archive["seconds"]
     built = child("stories", place, 0)
     settings = SETTINGS.replace("enabled: false", "enabled: true")
@@ -176,7 +176,7 @@ def stories(home: Path) -> dict[str, Any]:
 def asked(home: Path, count: int) -> dict[str, Any]:
     """Milliseconds of each kind of question, in turn."""
     with open_kb(home) as kb, ThreadPoolExecutor(1) as beside:
-        documents = sum(row.documents for row in kb.catalogue.counts.kinds())
+        documents = sum(row.documents for row in kb.catalogue.listings.kinds())
         answered = asked_of(kb)
         numbers = iter(range(10**6))
 
@@ -223,7 +223,7 @@ def asking(place: Path, count: int) -> dict[str, Any]:
 def pages(place: Path, count: int) -> dict[str, Any]:
     """Milliseconds of each page, of a server on its own."""
     with open_kb(place / "home") as kb:
-        documents = sum(row.documents for row in kb.catalogue.counts.kinds())
+        documents = sum(row.documents for row in kb.catalogue.listings.kinds())
     found: dict[str, Any] = {}
     with served(place / "home") as server:
         for name, address in PAGES.items():

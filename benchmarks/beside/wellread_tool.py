@@ -26,7 +26,7 @@ class Wellread:
         bad = [row.uri for row in report.rows if row.status in ("failed", "skipped")]
         if bad:
             raise SystemExit(f"not taken in: {', '.join(bad[:10])}")
-        return sum(row.passages for row in self._kb.catalogue.counts.kinds())
+        return sum(row.passages for row in self._kb.catalogue.listings.kinds())
 
     def search(self, question: str) -> list[Place]:
         return [

@@ -503,7 +503,7 @@ class Wellread:
             >>> [(count.kind, count.documents) for count in wr.stats()]
             [('page', 2)]
         """
-        return self.kb.catalogue.counts.kinds()
+        return self.kb.catalogue.listings.kinds()
 
     def remove(
         self, *names: str | Path, collection: str = "default", prove: bool = True

@@ -286,7 +286,7 @@ def test_a_model_is_not_called_more_often(bases: dict[int, Path]) -> None:
 def test_lists_read_no_further_than_what_they_show(bases: dict[int, Path]) -> None:
     home = bases[MANY]
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        counted = kb.catalogue.counts.kinds()
+        counted = kb.catalogue.listings.kinds()
         Spent.clear()
         assert kb.catalogue.listings.documents(Filters(), 20).total > MANY
         assert steps_of(home, "TEMP B-TREE FOR ORDER BY") == []
@@ -295,11 +295,11 @@ def test_lists_read_no_further_than_what_they_show(bases: dict[int, Path]) -> No
             Filters(collections=("beside",), taxonomy=(("shelf", "shelf 3"),)),
         ):
             Spent.clear()
-            assert kb.catalogue.counts.entries([limit])
+            assert kb.catalogue.listings.entries([limit])
             assert [*scanned(home, Spent.statements)] == []
         Spent.clear()
-        assert kb.catalogue.counts.kinds() == counted
-        assert kb.catalogue.counts.count([Filters(collections=("beside",), kinds=("article",))])
+        assert kb.catalogue.listings.kinds() == counted
+        assert kb.catalogue.listings.count([Filters(collections=("beside",), kinds=("article",))])
         assert steps_of(home, "GROUP BY") == []
         assert [*scanned(home, Spent.statements)] == []
 

@@ -130,10 +130,8 @@ def test_an_answer_s_page_is_light(watched: Watched, site: str) -> None:
 def test_the_sources_of_an_answer_are_turned_over_and_closed(watched: Watched, site: str) -> None:
     page = watched.page
     ask(page, site, QUESTIONS[0])
-    position, places = (
-        page.locator("[data-position]"),
-        page.locator("#answer [data-source]").count(),
-    )
+    position = page.locator("[data-position]")
+    places = page.locator("#answer [data-source]").count()
     assert places > 1
     expect(position).to_have_text(f"1 of {places}")
     page.get_by_role("button", name="Next source").press("Enter")

@@ -14,7 +14,7 @@ def main() -> None:
     run.WINDOW_PASSAGES = 4
     parse_alone()
     with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
-        kb.catalogue.counts.kinds()
+        kb.catalogue.listings.kinds()
         print("ready", flush=True)
         sys.stdin.readline()
         run.add(kb, [sys.argv[2]])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.ingest.conftest import found
@@ -14,8 +14,8 @@ from wellread.errors import RequestError
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
+from wellread.library import collection_changes
 from wellread.library.collection_changes import (
-    MOVED_TOGETHER,
     create,
     describe,
     description_of,
@@ -24,7 +24,6 @@ from wellread.library.collection_changes import (
     rename,
 )
 from wellread.library.uploads import keep_upload, uploaded_file
-from wellread.store.base import Floats, IndexRow
 from wellread.store.catalogue import Catalogue
 from wellread.store.index.lance import LanceIndex
 from wellread.types import Filters
@@ -80,23 +79,27 @@ async def test_a_killed_rename_leaves_the_document_whole_and_is_finished_later(
     assert verify(kb).problems == ()
 
 
+@pytest.mark.parametrize(("together", "writes"), [(20, 3), (500, 1)])
 async def test_sources_move_together(
-    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kb: KnowledgeBase, tmp_path: Path, together: int, writes: int
 ) -> None:
     (notes := tmp_path / "notes").mkdir()
-    for number in range(MOVED_TOGETHER + 1):
+    for number in range(5):
         (notes / f"{number}.txt").write_text(f"The note {number}.", encoding="utf-8")
     add(kb, [str(notes)], collection="one")
-    writes, write = [], LanceIndex.write
-
-    def counted(index: LanceIndex, rows: Sequence[IndexRow], vectors: Floats | None) -> None:
-        writes.append(len(rows))
-        write(index, rows, vectors)
-
-    monkeypatch.setattr(LanceIndex, "write", counted)
-    assert rename(kb, "one", "two") == MOVED_TOGETHER + 1
-    assert writes == [MOVED_TOGETHER, 1]
+    with (
+        patch.object(LanceIndex, "write", autospec=True, side_effect=LanceIndex.write) as write,
+        patch.object(collection_changes, "MOVED_TOGETHER", together),
+    ):
+        assert rename(kb, "one", "two") == 5
+    assert write.call_count == writes
     assert verify(kb).problems == ()
+
+
+async def test_a_file_that_lies_there_already_stays(kb: KnowledgeBase, ferry: str) -> None:
+    add(kb, [str(uploaded_file(kb, ferry))], collection="town")
+    move(kb, "town", [ferry], "harbour")
+    assert uploaded_file(kb, ferry) is not None
 
 
 async def test_another_document_of_the_same_address_is_not_written_over(

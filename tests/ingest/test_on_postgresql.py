@@ -104,7 +104,7 @@ def test_exported_and_imported_it_is_the_same_there_and_back(
         before = digests(kb)
         export_home(kb, tmp_path / "home.tar")
     with pytest.raises(DamageError, match="holds no catalogue"):
-        opened(home, f"{url}?schema=other").catalogue.counts.kinds()
+        opened(home, f"{url}?schema=other").catalogue.listings.kinds()
     secret = url.replace("wellread@", "wellread:xyzzy-word@") + "?schema=moved"
     import_home(tmp_path / "home.tar", there, accounts=True, server=secret)
     assert not (there / "catalogue.db").exists()
@@ -158,7 +158,7 @@ def write_feed(server: WebServer, entries: range, edition: str) -> None:
 
 def whole(kb: KnowledgeBase) -> int:
     """How many documents there are, each of them once and complete."""
-    (held,) = kb.catalogue.counts.kinds()
+    (held,) = kb.catalogue.listings.kinds()
     keys = [key.passage_id for key in kb.index.keys()]  # noqa: SIM118 - an index is no mapping
     assert len(keys) == len(set(keys)) == held.passages
     assert kb.catalogue.vectors.passages_pending() == 0

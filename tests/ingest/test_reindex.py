@@ -26,7 +26,6 @@ from wellread.ask.retrieve.search import search
 from wellread.config import EmbeddingSettings
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest import reindex as next_index
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.integrity.verify import verify
@@ -77,7 +76,7 @@ def readable_embedders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(next_index, "WINDOW_PASSAGES", 8)
+    monkeypatch.setattr(reindexing, "WINDOW_PASSAGES", 8)
 
 
 def shaped(home: Path, shape: Shape) -> KnowledgeBase:
@@ -186,7 +185,7 @@ def check_settled(kb: KnowledgeBase, shape: Shape, numbers: range | list[int]) -
     assert tables(kb) == [table_name(kb.live().fingerprint)]
     held = {facts.id for facts in kb.catalogue.documents("default")}
     assert held == {known(number) for number in numbers}
-    (counts,) = kb.catalogue.counts.kinds()
+    (counts,) = kb.catalogue.listings.kinds()
     assert counts.passages == sum(1 for _ in kb.catalogue.passage_keys())
     check_all_found(kb, numbers)
 

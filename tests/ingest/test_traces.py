@@ -188,7 +188,7 @@ def test_what_no_copy_of_the_catalogue_shows_is_found(
 def test_a_file_that_sqlite_has_open_is_not_opened_again(kb: KnowledgeBase) -> None:
     """What the whole suite is watched for (``conftest``) is seen when it happens in our code."""
     path = kb.home / f"{CATALOGUE_FILE}-wal"
-    kb.catalogue.counts.kinds()
+    kb.catalogue.listings.kinds()
     ours = compile("open(path, 'rb').close()", backup.__file__, "exec")
     with pytest.raises(RuntimeError, match="is opened once more"):
         exec(ours, {"path": str(path)})

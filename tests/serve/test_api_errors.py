@@ -59,7 +59,7 @@ async def test_an_unexpected_error_tells_nothing_of_the_inside(
     def broken(_self: object) -> None:
         raise ZeroDivisionError("/secret/path")
 
-    monkeypatch.setattr(type(kb.catalogue), "stats", broken)
+    monkeypatch.setattr(type(kb.catalogue.listings), "kinds", broken)
     response = await client.get("/healthz")
     assert_problem(response, 500, "internal")
     assert "secret" not in response.text
@@ -72,7 +72,7 @@ async def test_a_store_that_fails_is_unavailable(
     def locked(_self: object) -> None:
         raise errors.StoreError("the catalogue is locked", hint="wait")
 
-    monkeypatch.setattr(type(kb.catalogue), "stats", locked)
+    monkeypatch.setattr(type(kb.catalogue.listings), "kinds", locked)
     body = assert_problem(await client.get("/healthz"), 503, "store")
     assert body["detail"] == "the catalogue is locked"
     assert body["hint"] == "wait"

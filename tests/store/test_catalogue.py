@@ -237,7 +237,7 @@ def test_removing_a_source_leaves_nothing_of_it(catalogue: Catalogue, tmp_path: 
     assert pending(catalogue) == removals(secret)
     assert set(catalogue.sources("main")) == {"t"}
     assert catalogue.graph.entities(["main"]) == []
-    assert [(one.documents, one.passages) for one in catalogue.counts.kinds()] == [(1, 4)]
+    assert [(one.documents, one.passages) for one in catalogue.listings.kinds()] == [(1, 4)]
 
 
 def test_many_documents_in_one_commit(catalogue: Catalogue) -> None:
@@ -246,7 +246,7 @@ def test_many_documents_in_one_commit(catalogue: Catalogue) -> None:
     ids = [key(document)[0] for document in documents]
     assert len(catalogue.facts(ids)) == len(catalogue.live_versions(ids)) == 1_203
     assert len(catalogue.remove_sources("main", ["s"])) == 1_203
-    assert catalogue.counts.kinds() == []
+    assert catalogue.listings.kinds() == []
 
 
 # --- sources, overviews, properties ---
@@ -275,7 +275,7 @@ def test_counts_by_collection_and_kind(catalogue: Catalogue) -> None:
     news = replace(doc("n", "123"), collection="news")
     catalogue.commit([change("s", doc("a"), talk), change("s", news, collection="news")])
     assert catalogue.collection_names() == ["main", "news"]
-    counts = {(one.collection, one.kind): one for one in catalogue.counts.kinds()}
+    counts = {(one.collection, one.kind): one for one in catalogue.listings.kinds()}
     assert set(counts) == {("main", "page"), ("main", "transcript"), ("news", "page")}
     talks = counts["main", "transcript"]
     assert (talks.documents, talks.passages, talks.characters) == (1, 2, 8)
@@ -325,7 +325,7 @@ def test_threads_can_commit_and_read_at_once(catalogue: Catalogue) -> None:
 
     _run([threading.Thread(target=work, args=(number,)) for number in range(6)])
     assert failures == []
-    assert catalogue.counts.kinds()[0].documents == 30
+    assert catalogue.listings.kinds()[0].documents == 30
 
 
 def test_a_snapshot_is_not_moved_by_a_writer(catalogue: Catalogue) -> None:

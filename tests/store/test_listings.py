@@ -63,6 +63,8 @@ def known(name: str, collection: str = "north") -> str:
 def names(catalogue: Catalogue, limits: Filters, order: Order = "newest") -> str:
     page = catalogue.listings.documents(limits, 99, 0, order)
     assert page.total == len(page.documents)
+    recorded = catalogue.listings.documents(limits, 99, media=True)
+    assert recorded.total == len(recorded.documents)
     return "".join(one.facts.uri[-1] for one in page.documents)
 
 

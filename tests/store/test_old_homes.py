@@ -105,12 +105,12 @@ def test_imported_into_postgresql_it_is_the_same(
 ) -> None:
     url = postgres.new()
     with open_kb(old, embedder=embedder) as kb:
-        before = kb.catalogue.counts.kinds()
+        before = kb.catalogue.listings.kinds()
         export_home(kb, tmp_path / "home.tar")
     import_home(tmp_path / "home.tar", tmp_path / "moved", server=url)
     there = {"catalogue": {"url": url}}
     with open_kb(tmp_path / "moved", embedder=embedder, overrides=there) as kb:
-        assert kb.catalogue.counts.kinds() == before
+        assert kb.catalogue.listings.kinds() == before
         assert verify(kb).problems == ()
         (kept,) = kb.catalogue.answers()
         assert kept.question == ASKED

@@ -64,7 +64,7 @@ def test_the_first_and_the_last_day_are_known(catalogue: Catalogue) -> None:
     put(catalogue, note("a", published_at=(first := datetime(2024, 3, 1, tzinfo=UTC))))
     put(catalogue, note("b", published_at=(last := datetime(2024, 5, 2, 23, 30, tzinfo=UTC))))
     put(catalogue, note("undated"))
-    assert catalogue.counts.published(["main"]) == (first, last)
+    assert catalogue.listings.published(["main"]) == (first, last)
 
 
 def test_a_collection_knows_its_own_words_only(catalogue: Catalogue) -> None:

@@ -166,7 +166,7 @@ def analyse_within(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
     days = [
         day
         for day in days_in(corrected.text, vocabulary, today)[:MAX_DAYS]
-        if kb.catalogue.counts.count([scope, date_filters(day, day)])
+        if kb.catalogue.listings.count([scope, date_filters(day, day)])
     ]
     analysis = analyse(corrected, vocabulary, today, kb.embedder, days=days)
     return replace(analysis, respelt=respelt)

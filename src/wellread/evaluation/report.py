@@ -122,7 +122,7 @@ def report_of(
 
 def base_of(kb: KnowledgeBase) -> Base:
     """Return the properties of ``kb`` that influence the figures."""
-    collections = kb.catalogue.counts.kinds()
+    collections = kb.catalogue.listings.kinds()
     return Base(
         documents=sum(entry.documents for entry in collections),
         passages=sum(entry.passages for entry in collections),

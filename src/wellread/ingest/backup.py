@@ -93,7 +93,7 @@ def export_home(kb: KnowledgeBase, path: Path) -> BackupReport:
         ) from error
     finally:
         partial.unlink(missing_ok=True)
-    stats = kb.catalogue.counts.kinds()
+    stats = kb.catalogue.listings.kinds()
     return BackupReport(
         path=path,
         files=len(names),

@@ -118,7 +118,7 @@ def coverage_grid(
             replace(cell, asked=tuple(sorted(indices)))
             for cell, indices in zip(cells, asked, strict=True)
         ),
-        documents=kb.catalogue.counts.count(scope.limits) if scope.collections else 0,
+        documents=kb.catalogue.listings.count(scope.limits) if scope.collections else 0,
         placed=len({document_id for cell in cells for document_id in cell.document_ids}),
         asked=tuple(questions),
         scope=scope,

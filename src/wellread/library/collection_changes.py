@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,7 +32,7 @@ from wellread.types import Document
 
 MAX_NAME_CHARS = 80
 MAX_TITLE_CHARS = 300
-MOVED_TOGETHER = 64  # sources of one transaction
+MOVED_TOGETHER = 500_000  # characters written in one transaction, or those of one source
 
 
 def collection_name(name: str) -> str:
@@ -84,38 +85,45 @@ def move(kb: KnowledgeBase, collection: str, uris: Sequence[str], into: str) -> 
             )
     recover(kb)
     moved: dict[str, str] = {}
-    for first in range(0, len(moving), MOVED_TOGETHER):
-        moved |= _move_sources(kb, moving[first : first + MOVED_TOGETHER], into)
+    waiting = deque(moving)
+    while waiting:
+        moved |= _move_first(kb, waiting, into)
     for name in (collection, into):
         finish_run(kb, name)
     embed_pending(kb)
     return moved
 
 
-def _move_sources(kb: KnowledgeBase, records: Sequence[SourceRecord], into: str) -> dict[str, str]:
-    uploads = [uploaded_file(kb, record.uri) for record in records]
+def _move_first(kb: KnowledgeBase, waiting: deque[SourceRecord], into: str) -> dict[str, str]:
+    """Move the first sources of those ``waiting``, as many as one transaction may hold.
+
+    At most one of them is an upload, so that a killed move leaves no more than one file behind.
+    """
+    olds: list[SourceRecord] = []
     changes: list[SourceChange] = []
     moved: dict[str, str] = {}
+    upload, characters = None, 0
     with writing(kb):
-        for old, stored in zip(records, uploads, strict=True):
-            uri = _copy_upload(kb, stored, into) if stored else old.uri
-            new = replace(old, collection=into, uri=uri, root=uri if stored else old.root)
-            documents = _moved_documents(kb, old, new)
+        while waiting and upload is None and characters < MOVED_TOGETHER:
+            olds.append(old := waiting.popleft())
+            upload = uploaded_file(kb, old.uri)
+            uri = _copy_upload(kb, upload, into) if upload else old.uri
+            new = replace(old, collection=into, uri=uri, root=uri if upload else old.root)
+            documents = _moved(kb, old, new)
             moved |= {key: document_id(into, one.document.uri) for key, one in documents.items()}
             changes.append(SourceChange(record=new, documents=tuple(documents.values())))
+            characters += sum(len(one.document.text) for one in documents.values())
 
         def commit(planned: Sequence[tuple[str, str]]) -> None:
-            kb.catalogue.move_sources(records, changes, planned, moved)
-            for path in filter(None, uploads):
-                path.unlink(missing_ok=True)
+            kb.catalogue.move_sources(olds, changes, planned, moved)
+            if upload and uri_of(str(upload)) != changes[-1].record.uri:
+                upload.unlink(missing_ok=True)
 
         write_changes(kb, changes, commit)
     return moved
 
 
-def _moved_documents(
-    kb: KnowledgeBase, old: SourceRecord, new: SourceRecord
-) -> dict[str, DocumentChange]:
+def _moved(kb: KnowledgeBase, old: SourceRecord, new: SourceRecord) -> dict[str, DocumentChange]:
     """The documents of ``old`` as those of ``new``, by their old ids."""
     changes = {}
     for old_id in kb.catalogue.forgetting.documents_of_sources(old.collection, [old.uri]):

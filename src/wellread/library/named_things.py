@@ -257,7 +257,7 @@ def topics(
     check_collections(kb, Filters(collections=tuple(collections)))
     kinds: dict[str, dict[Kind, int]] = {}
     passages: dict[str, int] = {}
-    for row in kb.catalogue.counts.kinds():
+    for row in kb.catalogue.listings.kinds():
         if not collections or row.collection in collections:
             kinds.setdefault(row.collection, {})[row.kind] = row.documents
             passages[row.collection] = passages.get(row.collection, 0) + row.passages
@@ -267,7 +267,7 @@ def topics(
 def _topic(
     kb: KnowledgeBase, name: str, kinds: dict[Kind, int], passages: int, entities: int
 ) -> Topic:
-    first, last = kb.catalogue.counts.published([name]) or (None, None)
+    first, last = kb.catalogue.listings.published([name]) or (None, None)
     stories, _ = kb.catalogue.stories.count(name)
     nodes = kb.catalogue.graph.entities([name])
     mentions = kb.catalogue.graph.mention_totals([name])

@@ -103,7 +103,7 @@ def _of_collection(
         collections=(known_name,), published_from=window.since, published_to=window.until
     )
     dates = kb.catalogue.listings.dates(limits)
-    years = kb.catalogue.counts.sizes(("year",), [Filters(collections=(known_name,))])
+    whole = [Filters(collections=(known_name,))]
     stories = kb.catalogue.stories.latest([known_name], window.since, window.until)
     dated = [story for story in stories if story.first_at]
     if dated:
@@ -122,7 +122,7 @@ def _of_collection(
         dates=tuple(dates),
         entries=tuple(entries),
         total=total,
-        undated=years.get(("",), 0),
+        undated=kb.catalogue.listings.count(whole) - kb.catalogue.listings.dated(whole)[0],
         others=_others(kb, name, collections, "collection"),
     )
 

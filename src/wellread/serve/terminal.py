@@ -429,7 +429,7 @@ def warn_if_incomplete(kb: KnowledgeBase) -> None:
         logger.warning("the texts of %d documents are missing; 'wellread verify' lists them", count)
     live = kb.catalogue.reindexing.live()
     for _ in range(MAX_COUNTS):  # a removal may happen between the two counts
-        passages = sum(counts.passages for counts in kb.catalogue.counts.kinds()) if live else 0
+        passages = sum(counts.passages for counts in kb.catalogue.listings.kinds()) if live else 0
         missing = passages - kb.index.rows() if passages else 0
         if missing <= 0:
             return

@@ -50,7 +50,7 @@ def group_by(scope: Scope, by: str) -> dict[str, list[str]]:
     """Return the documents of the scope by their value of ``by``."""
     groups: dict[str, list[str]] = {}
     if by in FIELDS:
-        return scope.kb.catalogue.counts.values(FIELDS[FIELDS.index(by)], scope.limits)
+        return scope.kb.catalogue.listings.values(FIELDS[FIELDS.index(by)], scope.limits)
     if by in DATES:
         date_format = "%Y" if by == "year" else "%Y-%m"
         for entry in scope.entries():
@@ -73,7 +73,7 @@ def group_by(scope: Scope, by: str) -> dict[str, list[str]]:
 def taxonomy_groups(scope: Scope) -> dict[str, dict[str, list[str]]]:
     """Return the documents by dimension and value of the taxonomy."""
     dimensions: dict[str, dict[str, list[str]]] = {}
-    for (name, value), ids in scope.kb.catalogue.counts.taxonomy(scope.limits).items():
+    for (name, value), ids in scope.kb.catalogue.listings.taxonomy(scope.limits).items():
         dimensions.setdefault(name, {})[value] = ids
     return dimensions
 
@@ -131,7 +131,7 @@ def _count_documents(request: Request) -> AggregateResult:
     noun, topic = query.of, query.about
     method = f"all {noun.many} of the catalogue{request.after_noun}"
     whole = topic is None and not query.by and query.form == "count"
-    if whole and (number := scope.kb.catalogue.counts.count(scope.limits)) > MAX_COUNT_ROWS:
+    if whole and (number := scope.kb.catalogue.listings.count(scope.limits)) > MAX_COUNT_ROWS:
         method += f"; more than {MAX_COUNT_ROWS:,}, so there are no rows (ask for a list)"
         return _rows_result(request, DOCUMENT_COLUMNS, (), method, number=number)
     entries, matches = request.entries()

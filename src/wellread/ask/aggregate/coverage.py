@@ -205,13 +205,12 @@ def _coverage_by(scope: Scope, by: Sequence[str]) -> AggregateResult:
 
 
 def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
-    counts = scope.kb.catalogue.counts
-    number, period = counts.count(scope.limits), counts.published(scope.collections, scope.limits)
+    counts = scope.kb.catalogue.listings
+    number, (dated, first, last) = counts.count(scope.limits), counts.dated(scope.limits)
     parts = list(_coverage_parts(scope, with_ids=number <= MAX_LISTED_DOCUMENTS))
     kinds = {value: size for part, value, size, _ in parts if part == "kind"}
-    undated = sum(size for part, value, size, _ in parts if (part, value) == ("year", UNDATED))
-    dates = f", published from {day(period[0])} to {day(period[1])}" if period else ""
-    dates += f" ({undated:,} without a date)" if dates and undated else ""
+    dates = f", published from {day(first)} to {day(last)}" if first and last else ""
+    dates += f" ({number - dated:,} without a date)" if dates and number > dated else ""
     return AggregateResult(
         strategy=COVERAGE_STRATEGY,
         kind="coverage",
@@ -234,7 +233,7 @@ def _overall_coverage(scope: Scope, about: str, method: str) -> AggregateResult:
 
 def _coverage_parts(scope: Scope, *, with_ids: bool) -> list[tuple[str, str, int, Sequence[str]]]:
     """Return (dimension, value, size, ids) of each part; entity types have ids in any case."""
-    counts = scope.kb.catalogue.counts
+    counts = scope.kb.catalogue.listings
     parts: list[tuple[str, str, int, Sequence[str]]] = []
     fields: tuple[Part, ...] = ("collection", "kind", "source_type", "language", "year")
     for field in fields:

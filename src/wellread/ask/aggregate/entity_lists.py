@@ -77,7 +77,7 @@ def _entities_within_limits(
     soft = [constraint.filters for constraint in query.soft]
     for limits, relaxed in (([*scope.limits, *soft], ()), (scope.limits, query.soft)):
         filters = [*limits, Filters(kinds=("entity",))]
-        document_ids = {entry.id for entry in scope.kb.catalogue.counts.entries(filters)}
+        document_ids = {entry.id for entry in scope.kb.catalogue.listings.entries(filters)}
         matching = [node for node in nodes if document_ids & set(node.documents)]
         if matching:
             return matching, relaxed
@@ -91,7 +91,7 @@ def _entity_values(
     scope = tuple(dict.fromkeys(node.collection for node in nodes))
     values_by_document: dict[str, list[Pair]] = {}
     if scope:
-        for pair, ids in kb.catalogue.counts.taxonomy([Filters(collections=scope)]).items():
+        for pair, ids in kb.catalogue.listings.taxonomy([Filters(collections=scope)]).items():
             for document_id in ids:
                 values_by_document.setdefault(document_id, []).append(pair)
     return {

@@ -19,12 +19,11 @@ from wellread.ask.aggregate.read_facts import OF_A_TEXT, Fact, FactAsked, read_f
 from wellread.ask.understand.mentions import LIKELY
 from wellread.ask.understand.question_parts import defines
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import BACK_MATTER, PRESENTING, RESULTING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans, shorten
 from wellread.text.tokens import ARTICLES, key_of, tokens_of
-from wellread.types import Document, HeadingMark, Span
+from wellread.types import Document, DocumentFacts, HeadingMark, Span
 from wellread.values.locators import Marks
 from wellread.values.question import Analysis
 
@@ -240,7 +239,7 @@ def _rows_result(
     )
 
 
-def _heading(entries: Sequence[Entry], listed: int) -> str:
+def _heading(entries: Sequence[DocumentFacts], listed: int) -> str:
     """Return the line above the rows: the number of documents, or the title of the only one."""
     if len(entries) == 1:
         when = entries[0].published_at
@@ -257,7 +256,7 @@ class _FactReader:
 
     kb: KnowledgeBase
     document: Document
-    entry: Entry
+    entry: DocumentFacts
     version: str
     parts: Parts
 
@@ -392,7 +391,7 @@ class _FactReader:
         )
 
 
-def _fact_readers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_FactReader]:
+def _fact_readers(kb: KnowledgeBase, entries: Sequence[DocumentFacts]) -> list[_FactReader]:
     live = kb.catalogue.facts([entry.id for entry in entries])
     documents = [kb.catalogue.document(entry.id) for entry in entries]
     return [

@@ -16,12 +16,11 @@ from itertools import islice
 
 from wellread.ask.aggregate.query import CatalogueQuery, Name, Place, Scope, Topic
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.text.english import STOP_WORDS
 from wellread.text.parsed import stem
 from wellread.text.sentences import is_sentence, sentence_spans
 from wellread.text.tokens import key_of, singular
-from wellread.types import Filters, Span
+from wellread.types import DocumentFacts, Filters, Span
 
 MAX_LISTED_PASSAGES = 20_000  # reading all texts is about as quick as unpacking a longer list
 MIN_START_CHARS = 2  # of a word, by which a text is scanned for it
@@ -84,7 +83,7 @@ def _documents_about_name(scope: Scope, name: Name, *, naming: bool) -> TopicDoc
     counts: dict[str, int] = {}
     phrase: tuple[str, ...] = ()
     full_names = {key_of(title) for node in nodes for title in (node.title, *node.aliases)}
-    reads_texts = catalogue.counts.count(scope.limits) <= MAX_TEXTS_READ
+    reads_texts = catalogue.listings.count(scope.limits) <= MAX_TEXTS_READ
     if reads_texts or key_of(name.phrase) not in full_names:
         # The graph leaves out names that are ordinary words, and parts of names ("Kittiwake").
         text_matches = documents_containing(scope, name.phrase, literal=naming)
@@ -92,7 +91,7 @@ def _documents_about_name(scope: Scope, name: Name, *, naming: bool) -> TopicDoc
         method += f", or {text_matches.method.partition('title or text ')[2]}"
     for node in nodes:
         key = (node.collection, node.id)
-        for document_id, names_of in catalogue.counts.mentioning(key, scope.limits).items():
+        for document_id, names_of in catalogue.listings.mentioning(key, scope.limits).items():
             # Mentions by a name that contains the phrase were counted with the phrase.
             uncounted = sum(
                 count
@@ -134,7 +133,7 @@ def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) ->
     counts = {entry.id: 0 for entry in entries}
     words_apart: list[str] = []
     content_words = set(phrase_tokens) - STOP_WORDS if len(phrase_tokens) > 1 else ()
-    for document_id, full_text in scope.kb.catalogue.counts.texts(list(counts)):
+    for document_id, full_text in scope.kb.catalogue.listings.texts(list(counts)):
         text = _without_accents(full_text)
         counts[document_id] = sum(1 for _ in matches(text, phrase_tokens, literal=literal))
         if content_words and not counts[document_id]:
@@ -150,7 +149,7 @@ def documents_containing(scope: Scope, phrase: str, *, literal: bool = False) ->
     )
 
 
-def document_naming_most(scope: Scope, phrase: str) -> list[Entry]:
+def document_naming_most(scope: Scope, phrase: str) -> list[DocumentFacts]:
     """Return the document that has ``phrase`` at least twice as often as any other, if any."""
     counts = documents_containing(scope, phrase, literal=True).counts
     first, second, *_ = *sorted(counts, key=lambda key: -counts[key]), "", ""
@@ -242,7 +241,7 @@ class Request:
         limits = ", ".join(self.conditions)
         return f" {limits}" if limits else ""
 
-    def entries(self) -> tuple[list[Entry], TopicDocuments | None]:
+    def entries(self) -> tuple[list[DocumentFacts], TopicDocuments | None]:
         """The documents that match the query, and their topic matches."""
         scope, matched = self.scope, None
         if self.query.about:

@@ -19,11 +19,10 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.entity_nodes import EntityNode
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.relation_network import Direction
 from wellread.text.english import CLAUSES
 from wellread.text.tokens import plural, singular, tokens_of
-from wellread.types import Filters, Kind, Span
+from wellread.types import DocumentFacts, Filters, Kind, Span
 from wellread.values.question import Analysis, Constraint
 
 What = Literal[
@@ -345,7 +344,7 @@ def day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else ""
 
 
-def kind_of(entry: Entry) -> str:
+def kind_of(entry: DocumentFacts) -> str:
     """The document's kind, with its source type when that adds information."""
     if entry.source_type and entry.source_type != entry.kind:
         return f"{entry.kind}, {entry.source_type}"
@@ -353,7 +352,7 @@ def kind_of(entry: Entry) -> str:
 
 
 def document_rows(
-    entries: Sequence[Entry],
+    entries: Sequence[DocumentFacts],
     counts: Mapping[str, int] | None = None,
     places: Mapping[str, Place] | None = None,
 ) -> tuple[Row, ...]:
@@ -425,21 +424,21 @@ class Scope:
         border = Filters(collections=self.collections or ("",))
         return replace(self, limits=(border,), descriptions=(), limited=False)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[DocumentFacts]:
         """All documents in the scope, by date, then title."""
-        return self.kb.catalogue.counts.entries(self.limits) if self.collections else []
+        return self.kb.catalogue.listings.entries(self.limits) if self.collections else []
 
-    def first_entries(self, limit: int) -> list[Entry]:
+    def first_entries(self, limit: int) -> list[DocumentFacts]:
         """At most ``limit`` documents of the scope."""
-        return self.kb.catalogue.counts.sample(self.limits, limit) if self.collections else []
+        return self.kb.catalogue.listings.sample(self.limits, limit) if self.collections else []
 
     def entities(self) -> list[EntityNode]:
         """All entities of the collections; other limits do not apply."""
         return self.kb.catalogue.graph.entities(self.collections) if self.collections else []
 
-    def dated(self, limit: int, *, last: bool = True) -> list[Entry]:
+    def dated(self, limit: int, *, last: bool = True) -> list[DocumentFacts]:
         """The last (or first) dated documents of the scope, in date order."""
-        censuses = self.kb.catalogue.counts
+        censuses = self.kb.catalogue.listings
         return censuses.by_date(self.collections, self.limits, limit, last=last)
 
     @property

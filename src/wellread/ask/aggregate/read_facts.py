@@ -30,7 +30,6 @@ from wellread.ask.understand.mentions import (
 )
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.name_records import (
     FILE,
     INITIALS,
@@ -55,7 +54,7 @@ from wellread.text.tokens import (
     singular,
     tokens_of,
 )
-from wellread.types import KINDS, Filters, Kind
+from wellread.types import KINDS, DocumentFacts, Filters, Kind
 from wellread.values.question import Analysis
 
 Fact = str  # a class of the model: author, date …
@@ -309,7 +308,7 @@ class _Reading:
             return Filters(kinds=("transcript",)) if noun in SPOKEN_NOUNS else NO_DOCUMENTS
         return Filters(kinds=("entity",)) if kind.what == "entities" else kind.filters
 
-    def _is_of(self, entry: Entry, noun: str) -> bool:
+    def _is_of(self, entry: DocumentFacts, noun: str) -> bool:
         """Whether a document is of the kind that a noun names."""
         limit = self._limit(noun)
         has_kind = entry.kind in limit.kinds or entry.source_type in limit.source_types

@@ -32,12 +32,11 @@ from wellread.ask.aggregate.query import (
     times,
 )
 from wellread.ask.retrieve.search import SOURCE_KINDS
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.story_records import Story, StoryItem
 from wellread.text.characters import visible
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTABLE_CHARS, first_sentence, shorten
-from wellread.types import Filters, Span
+from wellread.types import DocumentFacts, Filters, Span
 
 STRATEGY = "counted by period in the catalogue"
 MIN_DATED_DOCUMENTS = 3  # fewer show no trend
@@ -116,7 +115,7 @@ def trends(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
 
 
 def _by_period(
-    dated: Sequence[tuple[Entry, datetime]], counts: dict[str, int], period: Period
+    dated: Sequence[tuple[DocumentFacts, datetime]], counts: dict[str, int], period: Period
 ) -> list[_PeriodCount]:
     """Count every period from the first dated document to the last, including empty ones."""
     months = MONTHS_PER_PERIOD[period]
@@ -137,7 +136,7 @@ def _by_period(
 
 
 def _sentence(
-    topic: Topic, on_topic: Sequence[Entry], dated: int, periods: Sequence[_PeriodCount]
+    topic: Topic, on_topic: Sequence[DocumentFacts], dated: int, periods: Sequence[_PeriodCount]
 ) -> str:
     """The first and the last third of the periods compared; too small a change is none."""
     third = max(1, len(periods) // 3)
@@ -164,7 +163,7 @@ def _percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def _related_text(scope: Scope, topic: Topic, on_topic: Sequence[Entry]) -> str:
+def _related_text(scope: Scope, topic: Topic, on_topic: Sequence[DocumentFacts]) -> str:
     """Sentences that list the entities mentioned with the topic, and the stories about it."""
     nodes = [node for name in topic.names for node in nodes_of(scope, name)]
     names = {name for node in nodes for name in (node.title, *node.aliases)}
@@ -175,7 +174,7 @@ def _related_text(scope: Scope, topic: Topic, on_topic: Sequence[Entry]) -> str:
 
 
 def _co_mentioned(
-    scope: Scope, topic_keys: set[tuple[str, str]], on_topic: Sequence[Entry]
+    scope: Scope, topic_keys: set[tuple[str, str]], on_topic: Sequence[DocumentFacts]
 ) -> list[str]:
     """The entities that the same documents mention; those that few others mention come first."""
     catalogue = scope.kb.catalogue
@@ -183,7 +182,7 @@ def _co_mentioned(
     weights: dict[str, float] = {}
     for collection in dict.fromkeys(entry.collection for entry in on_topic):
         ids = [entry.id for entry in on_topic if entry.collection == collection]
-        for entity_id, shared in catalogue.counts.named_in(collection, ids).items():
+        for entity_id, shared in catalogue.listings.named_in(collection, ids).items():
             key = (collection, entity_id)
             node, total = catalogue.graph.entity(*key), totals.get(key)
             if node and total and key not in topic_keys and shared >= MIN_SHARED_DOCUMENTS:
@@ -192,7 +191,7 @@ def _co_mentioned(
     return sorted(weights, key=lambda name: (-weights[name], name))[:MAX_RELATED_ENTITIES]
 
 
-def _stories(scope: Scope, names: set[str], on_topic: Sequence[Entry]) -> list[str]:
+def _stories(scope: Scope, names: set[str], on_topic: Sequence[DocumentFacts]) -> list[str]:
     """The stories whose title names the topic, by their number of documents on it."""
     stories = scope.kb.catalogue.stories
     places = stories.places([entry.id for entry in on_topic])

@@ -281,7 +281,7 @@ def _filtered(scope: Scope, reached: Sequence[Ways], filters: Sequence[Filters])
     nodes = [_end(ways).node for ways in reached]
     ids = sorted({key for node in nodes if node for key in node.documents})
     limits = [*scope.only(ids).limits, *filters]
-    allowed = {entry.id for entry in scope.kb.catalogue.counts.entries(limits)}
+    allowed = {entry.id for entry in scope.kb.catalogue.listings.entries(limits)}
     pairs = zip(reached, nodes, strict=True)
     return [ways for ways, node in pairs if node and allowed & set(node.documents)]
 

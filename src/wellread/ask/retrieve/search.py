@@ -86,7 +86,7 @@ def search(
 def check_index(kb: KnowledgeBase) -> None:
     """Raise an error when the index has lost its data, so that an empty result is not trusted."""
     base = base_of(kb)
-    if base.index.rows() == 0 and any(stats.passages for stats in base.catalogue.counts.kinds()):
+    if base.index.rows() == 0 and any(stats.passages for stats in base.catalogue.listings.kinds()):
         raise DamageError(
             "the index is gone or empty, and the catalogue is not",
             hint="'wellread verify --repair' rebuilds it from the catalogue",

@@ -19,7 +19,6 @@ from wellread.ask.understand.vocabulary import (
     is_everyday,
     word_runs,
 )
-from wellread.store.catalogue.documents.listings import Entry
 from wellread.store.catalogue.documents.name_records import (
     file_key,
     initials,
@@ -49,7 +48,7 @@ from wellread.text.tokens import (
     plain_at,
     singular,
 )
-from wellread.types import Filters, Span
+from wellread.types import DocumentFacts, Filters, Span
 from wellread.values.question import ConstraintKind, NamedEntity
 
 MAX_NAMESAKES = 3
@@ -311,7 +310,7 @@ CERTAIN, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 class DocumentMatch:
     """The documents that match a name, best first, and the certainty."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[DocumentFacts, ...] = ()
     certainty: float = 0.0
     exact: bool = False
 
@@ -324,19 +323,19 @@ class Name:
     nouns: tuple[str, ...] = ()
 
 
-IsKind = Callable[[Entry, str], bool]
+IsKind = Callable[[DocumentFacts, str], bool]
 
 
 def resolve_document_name(
     name: Name,
-    entries: Iterable[Entry],
+    entries: Iterable[DocumentFacts],
     aliased: Iterable[str],
     files: dict[str, str],
     fits: IsKind,
 ) -> DocumentMatch:
     """Match ``name`` against the documents ``entries``."""
     alias_ids = frozenset(aliased)
-    scored: list[tuple[float, float, Entry]] = []
+    scored: list[tuple[float, float, DocumentFacts]] = []
     for entry in entries:
         title_score = _score_title(name, entry, alias_ids, files.get(entry.id, ""), fits)
         score = title_score + _score_kinds(name, entry, fits) if title_score else 0.0
@@ -355,7 +354,7 @@ def resolve_document_name(
 
 
 def _score_title(
-    name: Name, entry: Entry, aliased: frozenset[str], address: str, fits: IsKind
+    name: Name, entry: DocumentFacts, aliased: frozenset[str], address: str, fits: IsKind
 ) -> float:
     name_key = key_of_words(list(name.words))
     title_key, main, words = title_keys(entry.title)
@@ -374,7 +373,7 @@ def _score_title(
     return IN_TITLE + share if is_specific else 0.0
 
 
-def _score_kinds(name: Name, entry: Entry, fits: IsKind) -> float:
+def _score_kinds(name: Name, entry: DocumentFacts, fits: IsKind) -> float:
     """Score the nouns: each must occur in the title or name the document's kind."""
     words = title_keys(entry.title)[2]
     fitting = [noun for noun in name.nouns if fits(entry, noun)]

@@ -204,7 +204,7 @@ def build_vocabulary(catalogue: Catalogue, scope: Sequence[str]) -> Vocabulary:
         untyped=UNTYPED in types,
         publishers=LookupCache(lookup.publishers),
         published_by=lookup.published_by,
-        published=(ends := catalogue.counts.published(scope)) and (ends[0].date(), ends[1].date()),
+        published=(at := catalogue.listings.published(scope)) and (at[0].date(), at[1].date()),
     )
 
 

@@ -55,7 +55,7 @@ def purge(kb: KnowledgeBase) -> bool:
 
 def purge_if_quick(kb: KnowledgeBase) -> None:
     """Run ``purge`` if it takes only seconds; otherwise ``verify`` reports it as still to do."""
-    passages = sum(stats.passages for stats in kb.catalogue.counts.kinds())
+    passages = sum(stats.passages for stats in kb.catalogue.listings.kinds())
     if passages <= MAX_QUICK_PASSAGES:
         purge(kb)
 

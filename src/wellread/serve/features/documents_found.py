@@ -432,7 +432,7 @@ class CollectionsBody(Shape, line="total collections"):
 @reads.get("/api/collections")
 def collections(kb: Kb) -> CollectionsBody:
     """List the collections, also empty ones."""
-    rows = kb.catalogue.counts.kinds()
+    rows = kb.catalogue.listings.kinds()
     bodies = tuple(
         CollectionBody(
             name=name,

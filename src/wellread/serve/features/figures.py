@@ -161,7 +161,7 @@ async def healthz(kb: Kb, request: Request) -> HealthBody:
 
 def check_health(kb: KnowledgeBase, whole_kb: KnowledgeBase, *, with_counts: bool) -> HealthBody:
     """Check that the stores are readable and complete, and count what the asker may read."""
-    stats = kb.catalogue.counts.kinds()
+    stats = kb.catalogue.listings.kinds()
     try:
         whole_kb.catalogue.check_files()
         if whole_kb.catalogue.reindexing.live() is not None:

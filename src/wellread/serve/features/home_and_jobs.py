@@ -90,7 +90,7 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
 
     The folder and size of the home are only shown to askers who may read everything.
     """
-    rows = kb.catalogue.counts.kinds()
+    rows = kb.catalogue.listings.kinds()
     live_index = kb.catalogue.reindexing.live()
     reads_all = sees_all(kb)
     return HoldingsBody(

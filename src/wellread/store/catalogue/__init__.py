@@ -32,7 +32,7 @@ from wellread.store.catalogue.documents.collection_records import (
 )
 from wellread.store.catalogue.documents.entity_graph import Graph
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import DocumentCounts, Listings
+from wellread.store.catalogue.documents.listings import Listings
 from wellread.store.catalogue.documents.name_records import NameRecords
 from wellread.store.catalogue.documents.reindexing import (
     Reindexing,
@@ -100,7 +100,6 @@ class Catalogue(CataloguePart):
     graph = Part(Graph, "material")
     integrity = Part(Integrity, "material")
     forgetting = Part(Forgetting, "material")
-    counts = Part(DocumentCounts, "material")
     vocabulary = Part(Vocabularies, "material")
     names = Part(NameRecords, "material")
     listings = Part(Listings, "material")

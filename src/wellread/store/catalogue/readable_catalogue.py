@@ -96,7 +96,7 @@ class ReadableCatalogue(Catalogue):
         self.everybody = database.of_all_owners()
         self.shared = shared or self
         if shared:
-            for name in ("vocabulary", "graph", "counts", "listings"):
+            for name in ("vocabulary", "graph", "listings"):
                 vars(self)[name] = getattr(shared, name)
         self._word_counts: WordCounts | None = None
 

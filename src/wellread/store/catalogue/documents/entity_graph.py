@@ -27,7 +27,6 @@ from wellread.store.catalogue.documents.entity_nodes import (
     EntityNode,
     FoundName,
     MentionScans,
-    MentionTotal,
     NodeFinder,
     load_nodes,
     nodes_of,
@@ -155,7 +154,6 @@ class Graph(CataloguePart):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._cache = CollectionCache(lambda connection, name: load_network(connection, name))
-        self._totals = CollectionCache(entity_nodes.mention_totals)
         self.scans = MentionScans(database)
 
     # --- entities ---
@@ -302,12 +300,7 @@ class Graph(CataloguePart):
 
     documents_mentioning = reading(entity_nodes.documents_mentioning)
     mention_total = reading(entity_nodes.total_of)
-
-    def mention_totals(self, collections: Sequence[str]) -> dict[tuple[str, str], MentionTotal]:
-        """The counts of all mentioned entities by (collection, id), kept until these change."""
-        with self._database.read() as connection:
-            kept = self._totals.of(connection, stamps_of(connection), collections)
-        return {key: total for totals in kept for key, total in totals.items()}
+    mention_totals = reading(entity_nodes.mention_totals)
 
     def entities_in(self, document_id: str) -> list[EntityMentions]:
         """The entities that the document mentions, most often mentioned first."""

@@ -14,9 +14,8 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select
 
-from wellread.store.catalogue.documents.collection_records import touch, touch_documents
 from wellread.store.catalogue.documents.lookup import (
     LIVE_MENTIONS,
     VALUES,
@@ -248,13 +247,15 @@ def mentions_in(connection: Connection, document_id: str) -> list[FoundName]:
     ]
 
 
-def mention_totals(connection: Connection, name: str) -> dict[tuple[str, str], MentionTotal]:
-    """The mention counts of all mentioned entities of a collection, by (collection, entity id)."""
-    entity = mentions.c.entity_id
-    statement = _live(select(entity, *_COUNTS), [name]).group_by(entity)
+def mention_totals(
+    connection: Connection, collections: Sequence[str]
+) -> dict[tuple[str, str], MentionTotal]:
+    """The mention counts of all mentioned entities by (collection, entity id)."""
+    key = (documents.c.collection, mentions.c.entity_id)
+    statement = _live(select(*key, *_COUNTS), collections).group_by(*key)
     return {
-        (name, entity_id): MentionTotal(documents=document_count, mentions=count)
-        for entity_id, document_count, count in connection.execute(statement)
+        (collection, entity_id): MentionTotal(documents=document_count, mentions=count)
+        for collection, entity_id, document_count, count in connection.execute(statement)
     }
 
 
@@ -299,7 +300,8 @@ def documents_mentioning(
 def _live(statement: Select[Any], collections: Sequence[str]) -> Select[Any]:
     """``statement`` over the mentions in live versions, of some collections or of all."""
     joined = statement.select_from(LIVE_MENTIONS)
-    return joined.where(documents.c.collection.in_(collections)) if collections else joined
+    collection = without_index(documents.c.collection)  # it would read every document
+    return joined.where(collection.in_(collections)) if collections else joined
 
 
 def unscanned(
@@ -360,7 +362,6 @@ def keep(
         for document_id, version in current
     )
     insert_rows(connection, mention_scans, scans)
-    touch_documents(connection, (document_id for document_id, _ in current))
     return len(rows)
 
 
@@ -396,10 +397,10 @@ class MentionScans(CataloguePart):
 
     def forget(self, collection: str) -> bool:
         """Delete all mentions and scans of the collection; return whether there were any."""
-        with self._database.write() as connection:
-            deleted = 0
-            for table in (mention_scans, mentions):
-                ids = table.c.document_id.in_(_documents_of(collection))
-                deleted += connection.execute(delete(table).where(ids)).rowcount
-            touch(connection, [collection] if deleted else ())
-        return deleted > 0
+        tables = (mention_scans, mentions)
+        has_rows = (exists().where(table.c.document_id == documents.c.id) for table in tables)
+        any_rows = bool(self._rows(_documents_of(collection).where(or_(*has_rows)).limit(1)))
+        if any_rows:
+            ids = _documents_of(collection)
+            self._run(*(delete(table).where(table.c.document_id.in_(ids)) for table in tables))
+        return any_rows

@@ -49,8 +49,6 @@ Field = Literal["collection", "kind", "source_type", "language", "author", "spea
 FIELDS: tuple[Field, ...] = get_args(Field)
 Part = Literal["collection", "kind", "source_type", "language", "year"]
 EntityKey = tuple[str, str]  # (collection, entity id)
-Ends = tuple[datetime, datetime]
-Entry = DocumentFacts  # a document on a list that answers a question
 
 _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
     "newest": (documents.c.published_at.desc().nulls_last(), documents.c.title),
@@ -96,42 +94,19 @@ class DocumentPage:
     documents: tuple[ListedDocument, ...]
 
 
-class _FilteredPart(CataloguePart):
-    """A part whose statements over ``documents`` are limited by filters."""
+class Listings(CataloguePart):
+    """Lists, counts and groupings of documents and passages, limited by filters."""
+
+    openings = reading(lookup.openings_of)
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._kinds = collection_records.CollectionCache(collection_records.kind_counts)
 
-    def kinds(self) -> list[KindCount]:
-        """The counts of each kind of document in each collection, kept until these change."""
-        with self._database.read() as connection:
-            stamps = collection_records.stamps_of(connection)
-            return [*chain.from_iterable(self._kinds.of(connection, stamps, ()))]
-
-    def count(self, limits: Limits = (), *, media: bool = False) -> int:
-        """The number of documents (``media``: recordings) that match; kept for kinds as above."""
-        if any(one != Filters(collections=one.collections, kinds=one.kinds) for one in limits):
-            recorded = collection_records.RECORDED if media else true()
-            matching = select(func.count()).select_from(documents).where(recorded)
-            return int(self._within(limits, matching)[0][0])
-        return sum(
-            each.recordings if media else each.documents
-            for each in self.kinds()
-            if all(each.collection in (one.collections or [each.collection]) for one in limits)
-            and all(each.kind in (one.kinds or [each.kind]) for one in limits)
-        )
-
     def _within(self, limits: Limits, statement: Select[Any]) -> Sequence[Any]:
         """The rows of the documents that match ``limits``."""
         with self._database.read() as connection:
             return connection.execute(statement.where(filter_condition(connection, limits))).all()
-
-
-class Listings(_FilteredPart):
-    """Lists of documents and passages, and positions of passages."""
-
-    openings = reading(lookup.openings_of)
 
     def documents(
         self,
@@ -262,29 +237,33 @@ class Listings(_FilteredPart):
             statement = statement.where(documents.c.collection.in_(collections))
         return [(row[0], row[1], row[2]) for row in self._rows(statement)]
 
+    # --- counts and groupings ---
 
-def _list_entries(connection: Connection, ids: Sequence[str]) -> Iterator[ListedDocument]:
-    """The documents in the order of ``ids``; unknown ids are left out."""
-    statement = _LISTED.where(documents.c.id.in_(VALUES))
-    rows = {row.id: row for row in rows_in(connection, statement, ids)}
-    for row in (rows[document_id] for document_id in ids if document_id in rows):
-        yield ListedDocument(
-            facts=lookup.facts_of(row),
-            summary=row.summary,
-            taxonomy=lookup.taxonomy_of(row),
-            passages=row.passages,
-            added_at=row.added_at,
+    def kinds(self, collections: Sequence[str] = ()) -> list[KindCount]:
+        """The counts of each kind of document, by collection; kept until a collection changes."""
+        with self._database.read() as connection:
+            stamps = collection_records.stamps_of(connection)
+            return [*chain.from_iterable(self._kinds.of(connection, stamps, collections))]
+
+    def count(self, limits: Limits = (), *, media: bool = False) -> int:
+        """The number of documents (``media``: recordings) that match; kept for kinds as above."""
+        if any(one != Filters(collections=one.collections, kinds=one.kinds) for one in limits):
+            recorded = collection_records.RECORDED if media else true()
+            matching = select(func.count()).select_from(documents).where(recorded)
+            return int(self._within(limits, matching)[0][0])
+        within = next((one.collections for one in limits if one.collections), ())
+        return sum(
+            each.recordings if media else each.documents
+            for each in self.kinds(within)
+            if all(each.collection in (one.collections or [each.collection]) for one in limits)
+            and all(each.kind in (one.kinds or [each.kind]) for one in limits)
         )
 
-
-class DocumentCounts(_FilteredPart):
-    """Counts and groupings over all documents that match some limits."""
-
-    def entries(self, limits: Limits = ()) -> list[Entry]:
+    def entries(self, limits: Limits = ()) -> list[DocumentFacts]:
         """The documents that match ``limits``, by date (undated ones last) and title."""
         return [lookup.facts_of(row) for row in self._within(limits, FACTS.order_by(*_BY_DATE))]
 
-    def sample(self, limits: Limits, limit: int) -> list[Entry]:
+    def sample(self, limits: Limits, limit: int) -> list[DocumentFacts]:
         """An arbitrary sample of at most ``limit`` of the ``entries``."""
         with self._database.read() as connection:
             where = filter_condition(connection, limits)
@@ -294,7 +273,7 @@ class DocumentCounts(_FilteredPart):
 
     def by_date(
         self, collections: Sequence[str], limits: Limits, limit: int, *, last: bool = True
-    ) -> list[Entry]:
+    ) -> list[DocumentFacts]:
         """The newest (or oldest) ``limit`` dated entries, in date order.
 
         Each collection is read from that end, no further than needed.
@@ -309,16 +288,23 @@ class DocumentCounts(_FilteredPart):
         entries.sort(key=lambda entry: (entry.published_at or _UNDATED, entry.title, entry.id))
         return entries[-limit:] if last else entries[:limit]
 
-    def published(self, collections: Sequence[str], limits: Limits = ()) -> Ends | None:
+    def dated(self, limits: Limits) -> tuple[int, datetime | None, datetime | None]:
+        """The number of documents with a date of publication; the first date, and the last."""
+        when = documents.c.published_at
+        numbers: tuple[Any, ...] = (func.count(when), func.min(when), func.max(when))
+        (row,) = self._within(limits, select(*numbers))
+        return row[0], row[1], row[2]
+
+    def published(self, collections: Sequence[str]) -> tuple[datetime, datetime] | None:
         """The moments of the first and the last publication; None when no document has a date."""
         when = documents.c.published_at
         dated = select(when).where(when.is_not(None)).limit(1)
-        ends = [
-            dated.where(documents.c.collection == name).order_by(order)
+        moments = [
+            moment
             for name in collections
             for order in (when.asc(), when.desc())
+            for moment in self._values(dated.where(documents.c.collection == name).order_by(order))
         ]
-        moments = [row[0] for statement in ends for row in self._within(limits, statement)]
         return (min(moments), max(moments)) if moments else None
 
     def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
@@ -404,6 +390,20 @@ class DocumentCounts(_FilteredPart):
             rows = rows_in(connection, statement, document_ids)
             for (document_id, title), pieces in groupby(rows, key=lambda row: (row[0], row[1])):
                 yield document_id, f"{title}\n{''.join(row[2] for row in pieces)}"
+
+
+def _list_entries(connection: Connection, ids: Sequence[str]) -> Iterator[ListedDocument]:
+    """The documents in the order of ``ids``; unknown ids are left out."""
+    statement = _LISTED.where(documents.c.id.in_(VALUES))
+    rows = {row.id: row for row in rows_in(connection, statement, ids)}
+    for row in (rows[document_id] for document_id in ids if document_id in rows):
+        yield ListedDocument(
+            facts=lookup.facts_of(row),
+            summary=row.summary,
+            taxonomy=lookup.taxonomy_of(row),
+            passages=row.passages,
+            added_at=row.added_at,
+        )
 
 
 def filter_condition(connection: Connection, limits: Limits) -> ColumnElement[bool]:
