@@ -19,6 +19,7 @@ from wellread.store.catalogue.documents.collection_records import CollectionWord
 from wellread.store.catalogue.documents.entity_graph import EntityMentions
 from wellread.store.catalogue.documents.entity_nodes import EntityNode, MentionTotal
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument, Order
+from wellread.store.schema.stored_values import KindCount
 from wellread.text.tokens import strict_key
 from wellread.types import Document, Filters, Kind
 
@@ -255,29 +256,31 @@ def topics(
 ) -> list[Topic]:
     """All collections, or the named ones, each with up to ``entities`` entities."""
     check_collections(kb, Filters(collections=tuple(collections)))
-    kinds: dict[str, dict[Kind, int]] = {}
-    passages: dict[str, int] = {}
-    for row in kb.catalogue.listings.kinds():
-        if not collections or row.collection in collections:
-            kinds.setdefault(row.collection, {})[row.kind] = row.documents
-            passages[row.collection] = passages.get(row.collection, 0) + row.passages
-    return [_topic(kb, name, counts, passages[name], entities) for name, counts in kinds.items()]
+    by_collection: dict[str, list[KindCount]] = {}
+    for row in kb.catalogue.listings.kinds(collections):
+        by_collection.setdefault(row.collection, []).append(row)
+    # All at once: without a limit only mentions are read, with one every document of a collection.
+    mentions = kb.catalogue.graph.mention_totals(collections)
+    return [_topic(kb, rows, mentions, entities) for rows in by_collection.values()]
 
 
 def _topic(
-    kb: KnowledgeBase, name: str, kinds: dict[Kind, int], passages: int, entities: int
+    kb: KnowledgeBase,
+    rows: Sequence[KindCount],
+    mentions: dict[tuple[str, str], MentionTotal],
+    entities: int,
 ) -> Topic:
+    name = rows[0].collection
     first, last = kb.catalogue.listings.published([name]) or (None, None)
     stories, _ = kb.catalogue.stories.count(name)
     nodes = kb.catalogue.graph.entities([name])
-    mentions = kb.catalogue.graph.mention_totals([name])
     by_mentions = [(node, mentions[name, node.id]) for node in nodes if (name, node.id) in mentions]
     by_mentions.sort(key=lambda pair: (-pair[1].documents, -pair[1].mentions, pair[0].title))
     return Topic(
         name=name,
-        documents=sum(kinds.values()),
-        passages=passages,
-        kinds=kinds,
+        documents=sum(row.documents for row in rows),
+        passages=sum(row.passages for row in rows),
+        kinds={row.kind: row.documents for row in rows},
         first=first,
         last=last,
         stories=stories,

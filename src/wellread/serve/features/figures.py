@@ -169,12 +169,10 @@ def check_health(kb: KnowledgeBase, whole_kb: KnowledgeBase, *, with_counts: boo
     except WellreadError as error:
         logger.error("not ready: %s", error)
         raise ProblemError(NOT_READY) from error
-    if not with_counts:
-        stats = []
     return HealthBody(
         status="ok",
-        documents=sum(row.documents for row in stats),
-        passages=sum(row.passages for row in stats),
+        documents=sum(row.documents for row in stats if with_counts),
+        passages=sum(row.passages for row in stats if with_counts),
         version=version("wellread"),
     )
 

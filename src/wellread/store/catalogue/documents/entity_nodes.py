@@ -300,8 +300,7 @@ def documents_mentioning(
 def _live(statement: Select[Any], collections: Sequence[str]) -> Select[Any]:
     """``statement`` over the mentions in live versions, of some collections or of all."""
     joined = statement.select_from(LIVE_MENTIONS)
-    collection = without_index(documents.c.collection)  # it would read every document
-    return joined.where(collection.in_(collections)) if collections else joined
+    return joined.where(documents.c.collection.in_(collections)) if collections else joined
 
 
 def unscanned(

@@ -126,14 +126,14 @@ class Listings(CataloguePart):
         like = "contains" if self._database.dialect == "sqlite" else "icontains"  # ignores case
         named = documents.c.title + " " + cast(documents.c.authors, Text)
         has_words = [getattr(named, like)(word, autoescape=True) for word in words.split()]
-        total = -1 if has_words else self.count([limits], media=media)
+        kept = None if has_words else self.count([limits], media=media)
         with self._database.read() as connection:
             kind = collection_records.RECORDED if media else true()
             where = and_(filter_condition(connection, [limits]), kind, *has_words)
             count = select(func.count()).select_from(documents).where(where)
             chosen = select(documents.c.id).where(where).order_by(*_ORDERS[order], documents.c.id)
             ids = list(connection.execute(chosen.limit(limit).offset(offset)).scalars())
-            total = connection.execute(count).scalar_one() if has_words else total
+            total = connection.execute(count).scalar_one() if kept is None else kept
             return DocumentPage(total=total, documents=tuple(_list_entries(connection, ids)))
 
     def listed(self, document_id: str) -> ListedDocument | None:
@@ -246,7 +246,7 @@ class Listings(CataloguePart):
             return [*chain.from_iterable(self._kinds.of(connection, stamps, collections))]
 
     def count(self, limits: Limits = (), *, media: bool = False) -> int:
-        """The number of documents (``media``: recordings) that match; kept for kinds as above."""
+        """The number of documents (``media``: recordings); from ``kinds`` where that suffices."""
         if any(one != Filters(collections=one.collections, kinds=one.kinds) for one in limits):
             recorded = collection_records.RECORDED if media else true()
             matching = select(func.count()).select_from(documents).where(recorded)
